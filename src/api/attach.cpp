@@ -1,5 +1,6 @@
 #include "api/attach.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
+#include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
@@ -21,6 +23,8 @@
 
 namespace damaris::api {
 namespace {
+
+constexpr std::int64_t kShortestLookMs = 1000;  // for a disk that answers, in a busy process
 
 // Distinguishes runs of the same name: the content of the configuration file, and its path.
 struct Identity {
@@ -57,11 +61,11 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
       log_line(LogLevel::debug, gone.sentence());
       continue;
     }
-    const auto model = std::make_shared<const model::Model>(model::from_json(region->model()));
+    const auto frame = std::make_shared<const model::Frame>(model::frame_from_json(region->model().frame));
     for (std::uint32_t slot = 0; slot < region->client_count(); ++slot) {
       if (!client::try_claim(*region, slot, id)) continue;
-      configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
-      return std::make_unique<Session>(region, model, slot, id);
+      configure_log(log_level(frame->log.level), frame->log.file, format("client {}", id));
+      return std::make_unique<Session>(region, frame, slot, id);
     }
     if (is_leaving != nullptr && (*is_leaving = is_about_to_leave(*region))) return nullptr;
     throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "
@@ -71,8 +75,8 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
   return nullptr;
 }
 
-void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run) {
-  const std::string same_place = shm::region_prefix(shm::run_key(model));
+void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run, const shm::RunKey& key) {
+  const std::string same_place = shm::region_prefix(key);
   for (const shm::FoundRegion& found : regions) {
     if (!found.ready || !found.detached || run.is_of(found)) continue;
     if (found.config_place != run.place && found.name.rfind(same_place, 0) != 0) continue;
@@ -101,7 +105,8 @@ Error no_server(const model::Model& model, int id, const std::optional<model::Se
 // The client that holds the start lock starts the server. `regions`: what was found just now.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id, Regions regions) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
-  shm::StartLock lock(shm::run_key(model));
+  const shm::RunKey key = shm::run_key_within(model, std::max(model.architecture.attach_timeout_ms, kShortestLookMs));
+  shm::StartLock lock(key);
   std::optional<model::ServerLog> started;
   bool is_leaving = false, is_held = false;  // is_held: by another start
   for (;; regions = regions_of_job()) {
@@ -112,12 +117,12 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
     if (may_start && !is_held) {
       regions = regions_of_job();  // another start may have ended meanwhile
       if (auto session = try_attach(regions, run, id)) return session;
-      refuse_other_run(regions, model, run);
+      refuse_other_run(regions, model, run, key);
       started = shm::log_of_background_server(model);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
       continue;
     }
-    if (!model.architecture.start_server) refuse_other_run(regions, model, run);
+    if (!model.architecture.start_server) refuse_other_run(regions, model, run, key);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (is_leaving)
@@ -146,10 +151,15 @@ std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
     if (error.code() != DC_E_SHM) throw;
     unlisted = error;
   }
-  const auto model = server_library().parse(xml, config);
+  auto model = server_library().parse(xml, config);
   configure_log(log_level(model->log.level), model->log.file, format("client {}", id));
   if (model->architecture.dedicated_cores > 0 && unlisted) throw Error(*unlisted);
-  if (model->architecture.dedicated_cores > 0) return attach_to_server(*model, run, id, std::move(regions));
+  if (model->architecture.dedicated_cores > 0) {
+    auto session = attach_to_server(*model, run, id, std::move(regions));
+    model.reset();
+    return_memory_of_parse(xml.size());
+    return session;
+  }
   if (model::needs_mpi(*model)) throw Error(DC_E_CONFIG, model::refusal_without_mpi(*model));
   server::StartOptions options;
   options.sources = {id};

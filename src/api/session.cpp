@@ -65,13 +65,13 @@ struct AtExit {
 
 }  // namespace
 
-Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id)
-    : client_(std::make_unique<client::Client>(shared, std::move(model), slot, id)) {}
+Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id)
+    : client_(std::make_unique<client::Client>(shared, std::move(frame), slot, id)) {}
 
-Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Model>& model, int id)
-    : server_(std::move(server)), finalize_timeout_ms_(model->architecture.finalize_timeout_ms) {
+Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Frame>& frame, int id)
+    : server_(std::move(server)), finalize_timeout_ms_(frame->architecture.finalize_timeout_ms) {
   client::try_claim(*server_->region(), 0, id);
-  client_ = std::make_unique<client::Client>(server_->region(), model, 0, id, [this] { return pump(); });
+  client_ = std::make_unique<client::Client>(server_->region(), frame, 0, id, [this] { return pump(); });
 }
 
 // One of several waiting threads does the server's work; the others check again.

@@ -19,9 +19,9 @@ namespace damaris::api {
 class Session {
  public:
   // A client of a server in another process, in a slot claimed by client::try_claim.
-  Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id);
+  Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id);
   // Client and server in this process: no dedicated core.
-  Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Model>& model, int id);
+  Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Frame>& frame, int id);
   // Finalizes if that has not happened yet.
   ~Session();
 

@@ -39,18 +39,26 @@ Message refusal(const Writer::Refused& what, std::uint64_t count) {
   return message;
 }
 
+Declarations declarations_in(shm::Region& region, std::shared_ptr<const model::Frame> frame, std::uint32_t slot) {
+  try {
+    return Declarations::of(std::move(frame), region.variables());
+  } catch (...) {
+    release_slot(region.slot(slot));
+    throw;
+  }
+}
+
 }  // namespace
 
-Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id,
+Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id,
                Pump pump)
     : region_(std::move(region)),
-      model_(std::move(model)),
-      names_(*model_),
-      shapes_(model_),
       slot_(slot),
+      declared_(declarations_in(*region_, std::move(frame), slot)),
+      frame_(declared_.frame),
+      shapes_(declared_, region_->threads(), [this](std::uint32_t variable) { prepare_writers(variable); }),
       id_(id),
-      may_omit_(std::any_of(model_->variables.begin(), model_->variables.end(),
-                            [](const model::Variable& v) { return v.on_full != model::OnFull::block; })),
+      may_omit_(declared_.variables.may_omit()),
       link_(region_, slot, std::move(pump)),
       claims_(region_->threads()) {
   shm::ClientSlot& mine = region_->slot(slot_);
@@ -71,9 +79,14 @@ void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
-    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, model_->architecture.buffer_timeout_ms);
-    writers_.push_back(std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, model_->variables.size()));
+    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, frame_->architecture.buffer_timeout_ms);
+    writers_.push_back(
+        std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
   }
+}
+
+void Client::prepare_writers(std::uint32_t variable) {
+  for (const auto& writer : writers_) writer->forget(variable, 0);
 }
 
 // The arena of a pool is already initialized by the server; only its pages are mapped here.
@@ -104,7 +117,7 @@ Client::~Client() {
 Writer& Client::writer_of_thread() {
   if (const auto lane = claims_.claim()) return *writers_[*lane];
   throw Error(DC_E_THREADS, format("more than {} live threads have called Damaris; set <clients threads=\"...\"> in {}",
-                                   writers_.size(), model_->file));
+                                   writers_.size(), frame_->file));
 }
 
 // Claims no lane: a thread that only queries needs none.
@@ -164,12 +177,12 @@ std::int64_t Client::last_attempted_step() const {
 // One deadline per call, however many messages it sends. During finalize it is that of finalize: the server would otherwise declare the
 // client dead.
 Deadline Client::lane_deadline() const {
-  return finalize_deadline_.value_or(Deadline::after_ms(model_->architecture.buffer_timeout_ms));
+  return finalize_deadline_.value_or(Deadline::after_ms(frame_->architecture.buffer_timeout_ms));
 }
 
 void Client::note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) noexcept try {
   cancelled_ +=
-      format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", model_->variables[key.first].path, key.second, step);
+      format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", declared_.variables.path(key.first), key.second, step);
 } catch (const std::bad_alloc&) {
   if (cancelled_.empty()) cancelled_ = "a block";  // too short to need memory
 }
@@ -223,11 +236,11 @@ void Client::push_to_all(const Message& message, const Deadline& deadline) {
 }
 
 void Client::signal(const std::string& name, std::int64_t step) {
-  const int id = names_.event(name);
+  const int id = shapes_.names().event(name);
   if (id < 0) {
     std::vector<std::string> known;
-    for (const model::Event& event : model_->events) known.push_back(event.name);
-    throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, model_->file, name_hint(name, known)));
+    for (const model::Event& event : frame_->events) known.push_back(event.name);
+    throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, frame_->file, name_hint(name, known)));
   }
   link_.require_taking();
   Writer& writer = own_writer();  // refused before the step opens
@@ -236,7 +249,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
   message.name = static_cast<std::uint32_t>(id);
   push(writer, message, lane_deadline());
   link_.ring();
-  link_.pump_until(PumpResult::waiting, model_->architecture.finalize_timeout_ms);
+  link_.pump_until(PumpResult::waiting, frame_->architecture.finalize_timeout_ms);
 }
 
 void Client::set_time(std::int64_t step, double time) {
@@ -271,7 +284,7 @@ Status Client::end_iteration(std::int64_t step) {
 }
 
 Status Client::after_end(std::int64_t step) {
-  const std::int64_t timeout_ms = model_->architecture.finalize_timeout_ms;
+  const std::int64_t timeout_ms = frame_->architecture.finalize_timeout_ms;
   if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,
             format("step {} has ended here, but not in all processes: client {} waited {} ms for them", step, id_, timeout_ms)};
@@ -321,12 +334,12 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
 
 void Client::throw_not_durable(std::int64_t last) {
   throw Error(DC_E_TIMEOUT, format("client {} leaves although its data are not durable: waited {} ms for {}{}", id_,
-                                   model_->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
+                                   frame_->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
 }
 
 Status Client::finalize() {
   if (finalize_deadline_) return {};
-  finalize_deadline_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms);
+  finalize_deadline_ = Deadline::after_ms(frame_->architecture.finalize_timeout_ms);
   const std::int64_t last = last_attempted_step();
   link_.require_taking();
   report_refusals(last, *finalize_deadline_);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/lane_claims.hpp"
@@ -26,8 +27,8 @@ namespace damaris::client {
 class Client {
  public:
   // Attaches as client `id` in the slot that it has claimed: allocates and touches its arenas, and rings the server. `pump`: only in place.
-  // Throws Error(DC_E_SHM), after freeing the slot, if there is no memory for the arena.
-  Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Model> model, std::uint32_t slot, int id,
+  // Throws Error, after freeing the slot: DC_E_SHM if there is no memory for the arena, DC_E_CONFIG if the table of variables is damaged.
+  Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id,
          Pump pump = nullptr);
   ~Client();
   Client(const Client&) = delete;
@@ -96,14 +97,14 @@ class Client {
   [[noreturn]] void throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const;
   void start_writing(const Wanted& wanted, std::int64_t step);
   void make_writers();
+  void prepare_writers(std::uint32_t variable);
   shm::Arena own_arena(const shm::LaneSpan& span);
   void add_arena(const Writer& writer, dc_status_t& status) const;
   // The notice why nothing is to be copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
     if (variable.always_due) return DC_OK;
-    const model::Variable& declared = model_->variables[variable.id];
-    if (!declared.enabled) return DC_N_DISABLED;
-    return declared.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
+    if (!variable.enabled) return DC_N_DISABLED;
+    return variable.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
   }
   // The notice if the node group omits it for lack of room, or DC_OK.
   int refusal_of(const Variable& variable, std::int64_t step) const {
@@ -128,7 +129,7 @@ class Client {
     std::string what;
     Deadline deadline;
   };
-  Asked asked(std::string what) const { return {std::move(what), Deadline::after_ms(model_->architecture.read_timeout_ms)}; }
+  Asked asked(std::string what) const { return {std::move(what), Deadline::after_ms(frame_->architecture.read_timeout_ms)}; }
   shm::BlockHeader* reserve_to_read(Writer& writer, const Asked& asked, std::uint64_t bytes, shm::Form form);
   void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked);
   struct Part {
@@ -147,14 +148,14 @@ class Client {
   [[noreturn]] void throw_not_durable(std::int64_t last);
   Status next_report(std::int64_t up_to_step);
   Status mailbox_report();
-  const std::string& name_of(const Variable& variable) const { return model_->variables[variable.id].path; }
+  std::string_view name_of(const Variable& variable) const { return declared_.path_of(variable); }
 
   const CreatorProcess creator_;
   std::shared_ptr<shm::Region> region_;
-  std::shared_ptr<const model::Model> model_;
-  model::Names names_;
-  Shapes shapes_;
   std::uint32_t slot_;
+  const Declarations declared_;
+  const std::shared_ptr<const model::Frame> frame_;
+  Shapes shapes_;
   int id_;
   const bool may_omit_;  // some variable may be skipped, or its step dropped
   ServerLink link_;

@@ -104,13 +104,13 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
     throw Error(DC_E_TOO_LARGE,
                 format("to read {} takes {} bytes at once, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
-                       what, bytes, writer.arena.size_bytes(), id_, model_->file));
+                       what, bytes, writer.arena.size_bytes(), id_, frame_->file));
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
     const auto alone = [&] { return writer.waiting_is_futile(bytes, form); };
     const auto done = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone(); };
-    link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+    link_.wait_until(Deadline::after_ms(frame_->architecture.buffer_timeout_ms), done);
     // The last release may have come between the two checks in done().
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
@@ -119,7 +119,7 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
         DC_E_FULL,
         format("no room in the buffer to read {} ({} bytes): waited for {}; read before writing, end the step that holds the "
                "buffer, or enlarge <buffer size=...> in {}",
-               what, bytes, link_.describe(shm::kNoStep), model_->file));
+               what, bytes, link_.describe(shm::kNoStep), frame_->file));
   header->data_bytes = data_bytes;
   header->source = id_;
   return header;
@@ -133,7 +133,7 @@ void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& mess
   const auto answered = [&] { return shm::state_of(*block) == shm::BlockState::answered; };
   if (!link_.wait_until(asked.deadline, answered) && shm::abandon_read(*block))
     throw Error(DC_E_TIMEOUT, format("{} is not read after {} ms: waited for {}; give <server read-timeout=...> more in {}",
-                                     asked.what, model_->architecture.read_timeout_ms, link_.describe(shm::kNoStep), model_->file));
+                                     asked.what, frame_->architecture.read_timeout_ms, link_.describe(shm::kNoStep), frame_->file));
 }
 
 void Client::read(Variable& variable, std::int64_t step, std::int32_t block, const Target& target) {
@@ -141,7 +141,7 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   require_block(variable, block);
   if (step < 0) throw Error(DC_E_ARGUMENT, format("step {} is negative; steps count from 0", step));
   refresh_shapes();
-  check_source(*model_, variable, target.as_source(), step);
+  check_source(declared_, variable, target.as_source(), step);
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
   link_.require_taking();
   const Asked wanted = asked(format("'{}' of step {}", name_of(variable), step));

@@ -52,7 +52,7 @@ void Client::require_arguments(const Variable& variable, std::int32_t block, con
 }
 
 void Client::require_type(const Variable& variable, dc_type type) const {
-  if (type != DC_ANY && type != variable.type) refuse_type(*model_, variable, type);
+  if (type != DC_ANY && type != variable.type) refuse_type(declared_, variable, type);
 }
 
 // For a block that will not be stored: its scratch memory has the size that the block has in the new step, so the shapes of that step
@@ -66,7 +66,7 @@ void Client::require_shapes() {
 void Client::require_fits(const Wanted& wanted, std::int64_t step) {
   const model::Shape& shape = shapes_.next_shape(wanted.variable);
   if (notice_for(wanted.variable, step) != DC_OK) return;
-  if (wanted.source) check_source(*model_, wanted.variable, shape, *wanted.source, step);
+  if (wanted.source) check_source(declared_, wanted.variable, shape, *wanted.source, step);
   shapes_.require_place(wanted.variable, shape);
   if (wanted.writer.arena.can_ever_hold(shape.bytes, wanted.variable.form)) return;
   wanted.writer.full.emplace(step, wanted.variable.id, wanted.block);
@@ -77,7 +77,7 @@ void Client::throw_too_large(const Writer& writer, const Variable& variable, std
   throw Error(DC_E_TOO_LARGE,
               format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
                      "<buffer size=...> in {}",
-                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, model_->file));
+                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, frame_->file));
 }
 
 void Client::require_data(const Variable& variable, const void* data) const {
@@ -88,8 +88,7 @@ void Client::require_data(const Variable& variable, const void* data) const {
 int Client::check_omission(const Variable& variable, std::int64_t step) const {
   const shm::Omission decision = shm::omission_of(region_->header(), step);
   if (decision.drops()) return DC_N_DROPPED;
-  const model::Variable& declared = model_->variables[variable.id];
-  return declared.on_full == model::OnFull::skip && decision.skips(declared.priority) ? DC_N_SKIPPED : DC_OK;
+  return variable.on_full == model::OnFull::skip && decision.skips(variable.priority) ? DC_N_SKIPPED : DC_OK;
 }
 
 int Client::refuse(Writer& writer, const Variable& variable, int notice) {
@@ -146,7 +145,7 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   const shm::Form form = variable.form;
   if (!writer.arena.can_ever_hold(bytes, form)) throw_too_large(writer, variable, bytes, step);
   // True if only the open step occupies the arena: waiting is futile, unless the server spills.
-  const bool spills = !model_->architecture.spill.empty();
+  const bool spills = !frame_->architecture.spill.empty();
   const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, form); };
   const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
   writer.count_wait();
@@ -159,9 +158,9 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   // The last release may have come between the two checks in done().
   if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   if (header != nullptr || refused()) return header;
-  if (const model::Variable& declared = model_->variables[variable.id]; declared.on_full != model::OnFull::block) {
-    const bool drops = declared.on_full == model::OnFull::drop;
-    shm::omit(region_->header(), step, drops ? shm::Omission::drop(step) : shm::Omission::skip(step, declared.priority));
+  if (variable.on_full != model::OnFull::block) {
+    const bool drops = variable.on_full == model::OnFull::drop;
+    shm::omit(region_->header(), step, drops ? shm::Omission::drop(step) : shm::Omission::skip(step, variable.priority));
     notice = drops ? DC_N_DROPPED : DC_N_SKIPPED;
     return nullptr;
   }
@@ -175,7 +174,7 @@ void Client::wait_for_room(Done&& done) {
   waiting.fetch_add(1, std::memory_order_relaxed);
   link_.ring();
   try {
-    link_.wait_until(Deadline::after_ms(model_->architecture.buffer_timeout_ms), done);
+    link_.wait_until(Deadline::after_ms(frame_->architecture.buffer_timeout_ms), done);
   } catch (...) {
     waiting.fetch_sub(1, std::memory_order_relaxed);
     throw;
@@ -190,13 +189,13 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
                 format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
                        "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
                        step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(variable.form),
-                       name_of(variable), bytes, model_->file));
+                       name_of(variable), bytes, frame_->file));
   throw Error(
       DC_E_FULL,
       format(
           "no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout, or say what to "
           "leave out with on-full, in {}",
-          name_of(variable), bytes, step, model_->architecture.buffer_timeout_ms, link_.describe(step - 1), model_->file));
+          name_of(variable), bytes, step, frame_->architecture.buffer_timeout_ms, link_.describe(step - 1), frame_->file));
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
@@ -205,7 +204,7 @@ void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (finalize_deadline_) throw_not_durable(shm::kNoStep);
   throw Error(DC_E_FULL, format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}",
-                                id_, model_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), model_->file));
+                                id_, frame_->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), frame_->file));
 }
 
 void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {
@@ -229,7 +228,7 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
   message.kind = shm::MessageKind::write;
   message.step = step;
   message.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
-  if (model_->architecture.checksums) {
+  if (frame_->architecture.checksums) {
     block->checksum = codec::crc32(data, bytes);
     block->flags |= shm::kHasChecksum;
   }
@@ -266,7 +265,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   int notice = notice_for(variable, step);
   if (notice != DC_OK) return notice;
   begin_to_write(step, wanted);
-  check_source(*model_, variable, source, step);
+  check_source(declared_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);

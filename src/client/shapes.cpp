@@ -11,10 +11,11 @@
 namespace damaris::client {
 namespace {
 
-template <class Items, class Name>
-std::vector<std::string> all_names(const Items& items, Name&& name) {
+constexpr std::uint32_t kOfLayout = ~std::uint32_t{0};  // the id of what stands for all variables of a layout
+
+std::vector<std::string> names_of(const std::vector<model::Parameter>& parameters) {
   std::vector<std::string> names;
-  for (const auto& item : items) names.push_back(name(item));
+  for (const model::Parameter& parameter : parameters) names.push_back(parameter.name);
   return names;
 }
 
@@ -32,18 +33,30 @@ std::uint64_t bytes_of(const Variable& variable, const model::Shape& shape) {
   return bytes;
 }
 
+// Global extents and ghost zones follow the parameters in any case.
+model::Shape shape_in(const std::vector<model::Shape>& layouts, const Variable& variable) {
+  model::Shape shape = layouts[variable.layout];
+  if (!variable.has_explicit_shape) return shape;
+  std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
+  shape.bytes = variable.shape.bytes;
+  return shape;
+}
+
 }  // namespace
 
-Shapes::Shapes(std::shared_ptr<const model::Model> model)
-    : model_(std::move(model)),
-      names_(*model_),
-      parameters_(model::initial_parameters(*model_)),
-      variables_(model_->variables.size()) {
-  for (const model::Variable& declared : model_->variables) {
-    const model::Layout& layout = model_->layouts[declared.layout];
-    Variable& variable = variables_[declared.id];
-    variable.id = declared.id;
-    variable.always_due = declared.enabled && declared.schedule.always();
+Shapes::Shapes(Declarations declared, std::uint32_t threads, FirstLookUp first_look_up)
+    : declared_(std::move(declared)),
+      names_(*declared_.frame),
+      guesses_(threads == 1),
+      next_id_(threads == 1 ? 0 : kOfLayout),
+      variables_(declared_.variables.size()),
+      first_look_up_(std::move(first_look_up)),
+      parameters_(model::initial_parameters(*declared_.frame)),
+      known_(declared_.variables.size()) {
+  for (const model::Layout& layout : declared_.frame->layouts) {
+    Variable& variable = of_layouts_.emplace_back();
+    variable.id = kOfLayout;
+    variable.layout = static_cast<std::uint32_t>(of_layouts_.size() - 1);
     variable.type = layout.type;
     variable.element_bytes = layout.element_bytes;
     variable.fortran_order = layout.fortran_order;
@@ -52,39 +65,59 @@ Shapes::Shapes(std::shared_ptr<const model::Model> model)
   apply_parameters();
 }
 
-Variable& Shapes::find(std::string_view name) {
-  const int id = names_.variable(name);
-  if (id < 0) throw_unknown(std::string(name));
-  return variables_[static_cast<std::size_t>(id)];
+// Threads may look the variable up at the same time.
+void Shapes::make_known(Variable& variable, std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  if (variable.is_known.load(std::memory_order_relaxed)) return;
+  const model::DeclaredVariable declared = declared_.variables.at(id);
+  known_[known_count_++] = id;
+  const Variable& of_layout = of_layouts_[declared.layout];
+  variable.id = id;
+  variable.form = of_layout.form;
+  variable.always_due = declared.enabled && declared.schedule.always();
+  variable.shape = of_layout.shape;
+  std::copy_n(of_layout.position, DC_MAX_DIMS, variable.position);
+  variable.element_bytes = of_layout.element_bytes;
+  variable.schedule = declared.schedule;
+  variable.layout = of_layout.layout;
+  variable.type = of_layout.type;
+  variable.priority = declared.priority;
+  variable.on_full = declared.on_full;
+  variable.enabled = declared.enabled;
+  variable.fortran_order = of_layout.fortran_order;
+  variable.has_explicit_shape = of_layout.has_explicit_shape;
+  if (first_look_up_) first_look_up_(id);
+  variable.is_known.store(true, std::memory_order_release);
 }
 
 void Shapes::throw_unknown(const std::string& name) const {
-  throw Error(DC_E_UNKNOWN_NAME, format("no variable '{}' in {}{}", name, model_->file,
-                                        name_hint(name, all_names(model_->variables, [](const auto& v) { return v.path; }))));
+  throw Error(DC_E_UNKNOWN_NAME,
+              format("no variable '{}' in {}{}", name, declared_.frame->file, name_hint(name, declared_.paths())));
 }
 
 int Shapes::parameter_index(const std::string& name) const {
   const int index = names_.parameter(name);
   if (index < 0)
-    throw Error(DC_E_UNKNOWN_NAME, format("no parameter '{}' in {}{}", name, model_->file,
-                                          name_hint(name, all_names(model_->parameters, [](const auto& p) { return p.name; }))));
+    throw Error(DC_E_UNKNOWN_NAME, format("no parameter '{}' in {}{}", name, declared_.frame->file,
+                                          name_hint(name, names_of(declared_.frame->parameters))));
   return index;
 }
 
 void Shapes::set_parameter(const std::string& name, std::int64_t value) {
   const auto index = static_cast<std::size_t>(parameter_index(name));
-  const model::Parameter& declared = model_->parameters[index];
+  const model::Parameter& declared = declared_.frame->parameters[index];
   if (declared.constant)
     throw Error(DC_E_ARGUMENT, format("parameter '{}' is constant, or computed from others, at {}; it cannot be set", name,
-                                      model::place(*model_, declared.where)));
+                                      model::place(*declared_.frame, declared.where)));
   if (value < model::lowest(declared.type) || value > model::highest(declared.type))
     throw Error(DC_E_ARGUMENT, format("parameter '{}' is {} ({}), which cannot hold {}", name, model::type_name(declared.type),
-                                      model::place(*model_, declared.where), value));
+                                      model::place(*declared_.frame, declared.where), value));
   std::vector<std::int64_t> values = parameters_;
   values[index] = value;
-  model::update_parameters(*model_, values);  // recomputes dependent parameters
+  model::update_parameters(*declared_.frame, values);  // recomputes dependent parameters
   parameters_ = std::move(values);
   changed_ = true;
+  const std::lock_guard lock(mutex_);
   next_.reset();
 }
 
@@ -92,59 +125,87 @@ std::int64_t Shapes::parameter(const std::string& name) const {
   return parameters_[static_cast<std::size_t>(parameter_index(name))];
 }
 
-Shapes::Resolved Shapes::resolve() const {
-  Resolved resolved;
-  for (const model::Layout& layout : model_->layouts) resolved.layouts.push_back(model::resolve(*model_, layout, parameters_));
-  for (const Variable& variable : variables_) {
-    model::Shape& shape = resolved.variables.emplace_back(resolved.layouts[model_->variables[variable.id].layout]);
-    if (!variable.has_explicit_shape) continue;  // the global extents still follow the parameters
-    std::copy_n(variable.shape.extents, DC_MAX_DIMS, shape.extents);
-    shape.bytes = variable.shape.bytes;
-    require_ghosts_fit(variable, shape);
-  }
-  return resolved;
+// The lock is held.
+Shapes::Layouts Shapes::resolve() {
+  Layouts layouts;
+  for (const model::Layout& layout : declared_.frame->layouts)
+    layouts.push_back(model::resolve(*declared_.frame, layout, parameters_));
+  for_each([&](const Variable& variable) {
+    if (variable.has_explicit_shape) require_ghosts_fit(variable, shape_in(layouts, variable));
+  });
+  return layouts;
+}
+
+// The lock is held.
+const Shapes::Layouts& Shapes::next_layouts() {
+  if (!next_) next_ = Next{resolve(), {}};
+  return next_->layouts;
 }
 
 void Shapes::require_next() {
-  if (changed_ && !next_) next_ = resolve();
+  const std::lock_guard lock(mutex_);
+  if (changed_) next_layouts();
 }
 
-const model::Shape& Shapes::next_shape(const Variable& variable) {
-  if (!changed_) return variable.shape;
-  require_next();
-  return next_->variables[variable.id];
+const model::Shape& Shapes::changed_shape(const Variable& variable) {
+  const std::lock_guard lock(mutex_);
+  const Layouts& layouts = next_layouts();
+  if (!variable.has_explicit_shape) return layouts[variable.layout];
+  return next_->explicit_shape = shape_in(layouts, variable);
 }
 
 void Shapes::apply_parameters() {
-  if (!next_) next_ = resolve();
+  const std::lock_guard lock(mutex_);
+  next_layouts();
   layouts_ = std::move(next_->layouts);
-  for (Variable& variable : variables_) {
-    variable.shape = next_->variables[variable.id];
+  for_each([&](Variable& variable) {
+    variable.shape = shape_in(layouts_, variable);
     variable.place_checked.store(false, std::memory_order_relaxed);
-  }
+  });
   next_.reset();
   changed_ = false;
 }
 
-std::vector<Variable*> Shapes::targets(const std::string& name) {
-  std::vector<Variable*> found;
-  if (const int id = names_.variable(name); id >= 0) {
-    found.push_back(&variables_[static_cast<std::size_t>(id)]);
-  } else if (const int layout = names_.layout(name); layout >= 0) {
-    for (Variable& variable : variables_)
-      if (model_->variables[variable.id].layout == static_cast<std::size_t>(layout)) found.push_back(&variable);
-  } else {
-    std::vector<std::string> known = all_names(model_->variables, [](const auto& v) { return v.path; });
-    for (const model::Layout& l : model_->layouts) known.push_back(l.name);
-    throw Error(DC_E_UNKNOWN_NAME, format("no variable or layout '{}' in {}{}", name, model_->file, name_hint(name, known)));
+// The lock is held.
+template <class Do>
+void Shapes::for_each(Do&& action) {
+  for (Variable& of_layout : of_layouts_) action(of_layout);
+  for (std::size_t i = 0; i < known_count_; ++i) action(variables_[known_[i]]);
+}
+
+// The lock is held.
+template <class Do>
+void Shapes::for_each_of(const Target& target, Do&& action) {
+  if (target.variable != nullptr) return action(*target.variable);
+  for_each([&](Variable& variable) {
+    if (variable.layout == target.layout) action(variable);
+  });
+}
+
+// A name of both is the variable's.
+Shapes::Target Shapes::target_of(const std::string& name) {
+  if (const int id = declared_.variables.find(name); id >= 0) {
+    Variable& variable = known(static_cast<std::uint32_t>(id));
+    return {&variable, variable.layout};
   }
-  return found;
+  if (const int layout = names_.layout(name); layout >= 0) return {nullptr, static_cast<std::size_t>(layout)};
+  std::vector<std::string> names = declared_.paths();
+  for (const model::Layout& layout : declared_.frame->layouts) names.push_back(layout.name);
+  throw Error(DC_E_UNKNOWN_NAME, format("no variable or layout '{}' in {}{}", name, declared_.frame->file, name_hint(name, names)));
+}
+
+// All variables of a layout have the same shape and type, so the first of them stands for it in a message.
+std::string_view Shapes::path_of(const Variable& variable) const {
+  if (variable.id != kOfLayout) return declared_.path_of(variable);
+  for (std::uint32_t id = 0; id < declared_.variables.size(); ++id)
+    if (declared_.variables.at(id).layout == variable.layout) return declared_.variables.path(id);
+  return declared_.layout_of(variable).name;
 }
 
 void Shapes::require_dims(const Variable& variable, const std::string& call, int ndims) const {
   if (ndims != variable.shape.ndims)
-    throw Error(DC_E_SHAPE, format("{}: '{}' has {} dimensions, the call gives {}", call, model_->variables[variable.id].path,
-                                   variable.shape.ndims, ndims));
+    throw Error(DC_E_SHAPE,
+                format("{}: '{}' has {} dimensions, the call gives {}", call, path_of(variable), variable.shape.ndims, ndims));
 }
 
 // An empty block has no ghost zones.
@@ -152,20 +213,20 @@ void Shapes::require_ghosts_fit(const Variable& variable, const model::Shape& sh
   if (shape.bytes == 0) return;
   for (int d = 0; d < shape.ndims; ++d) {
     if (shape.extents[d] >= shape.ghost_low[d] + shape.ghost_high[d]) continue;
-    throw Error(DC_E_SHAPE, format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
-                                   model_->variables[variable.id].path, shape.extents[d], shape.ghost_low[d], shape.ghost_high[d],
-                                   place_of(variable)));
+    throw Error(DC_E_SHAPE,
+                format("extent {} of '{}' is {}, less than its ghost zones of {} and {} ({})", c_index(variable, d) + 1,
+                       path_of(variable), shape.extents[d], shape.ghost_low[d], shape.ghost_high[d], place_of(variable)));
   }
 }
 
 std::string Shapes::place_of(const Variable& variable) const {
-  const model::Layout& layout = model_->layouts[model_->variables[variable.id].layout];
-  return format("layout '{}', {}", layout.name, model::place(*model_, layout.where));
+  const model::Layout& layout = declared_.layout_of(variable);
+  return format("layout '{}', {}", layout.name, model::place(*declared_.frame, layout.where));
 }
 
-model::Shape Shapes::explicit_shape(const Variable& variable, const std::string& name, int ndims,
-                                    const std::int64_t* extents) const {
-  model::Shape shape = layouts_[model_->variables[variable.id].layout];
+model::Shape Shapes::explicit_shape(const Target& target, const std::string& name, int ndims, const std::int64_t* extents) const {
+  const Variable& variable = target.variable != nullptr ? *target.variable : of_layouts_[target.layout];
+  model::Shape shape = layouts_[target.layout];
   if (ndims == 0) return shape;
   require_dims(variable, "dc_set_shape", ndims);
   for (int d = 0; d < ndims; ++d) {
@@ -179,15 +240,15 @@ model::Shape Shapes::explicit_shape(const Variable& variable, const std::string&
 }
 
 void Shapes::set_shape(const std::string& name, int ndims, const std::int64_t* extents) {
-  const std::vector<Variable*> found = targets(name);
-  std::vector<model::Shape> shapes;
-  for (const Variable* variable : found) shapes.push_back(explicit_shape(*variable, name, ndims, extents));
+  const Target target = target_of(name);
+  const std::lock_guard lock(mutex_);
+  const model::Shape shape = explicit_shape(target, name, ndims, extents);
   next_.reset();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    found[i]->shape = shapes[i];
-    found[i]->has_explicit_shape = ndims != 0;
-    found[i]->place_checked.store(false, std::memory_order_relaxed);
-  }
+  for_each_of(target, [&](Variable& variable) {
+    variable.shape = shape;
+    variable.has_explicit_shape = ndims != 0;
+    variable.place_checked.store(false, std::memory_order_relaxed);
+  });
 }
 
 void Shapes::require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const {
@@ -198,14 +259,15 @@ void Shapes::require_offsets(const std::string& name, int ndims, const std::int6
 }
 
 void Shapes::set_position(const std::string& name, int ndims, const std::int64_t* offsets) {
-  const std::vector<Variable*> found = targets(name);
-  for (const Variable* variable : found) require_dims(*variable, "dc_set_position", ndims);
+  const Target target = target_of(name);
+  const std::lock_guard lock(mutex_);
+  require_dims(target.variable != nullptr ? *target.variable : of_layouts_[target.layout], "dc_set_position", ndims);
   require_offsets(name, ndims, offsets);
-  for (Variable* variable : found) {
-    for (int d = 0; d < ndims; ++d) variable->position[c_index(*variable, d)] = offsets[d];
-    variable->form = {variable->form.ndims, variable->form.flags | shm::kHasPosition};
-    variable->place_checked.store(false, std::memory_order_relaxed);
-  }
+  for_each_of(target, [&](Variable& variable) {
+    for (int d = 0; d < ndims; ++d) variable.position[c_index(variable, d)] = offsets[d];
+    variable.form = {variable.form.ndims, variable.form.flags | shm::kHasPosition};
+    variable.place_checked.store(false, std::memory_order_relaxed);
+  });
 }
 
 void Shapes::require_place(const Variable& variable, const model::Shape& shape) const {
@@ -215,13 +277,12 @@ void Shapes::require_place(const Variable& variable, const model::Shape& shape) 
     if (variable.position[d] > std::numeric_limits<std::int64_t>::max() - interior)
       throw Error(DC_E_SHAPE,
                   format("'{}' has {} elements at offset {} of dimension {}: its end exceeds the range of 64-bit integers ({})",
-                         model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
-                         place_of(variable)));
+                         path_of(variable), interior, variable.position[d], c_index(variable, d) + 1, place_of(variable)));
     if (!has_global) continue;
     if (interior <= shape.global[d] && variable.position[d] <= shape.global[d] - interior) continue;
     throw Error(DC_E_SHAPE, format("'{}' has {} elements at offset {} of dimension {}, beyond the {} of its global array ({})",
-                                   model_->variables[variable.id].path, interior, variable.position[d], c_index(variable, d) + 1,
-                                   shape.global[d], place_of(variable)));
+                                   path_of(variable), interior, variable.position[d], c_index(variable, d) + 1, shape.global[d],
+                                   place_of(variable)));
   }
 }
 

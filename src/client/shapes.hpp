@@ -1,27 +1,41 @@
 // The shapes of all variables of one client: parameters, explicit shapes and positions that a program sets at run time.
-// Used by: Client, by one thread at a time, off the hot path.
+// Used by: Client. Look-ups: any thread. All else: one thread at a time, off the hot path.
 // Before it: dc_set_parameter, dc_set_shape, dc_set_position. After it: Variable::shape of the next writes.
 #pragma once
 
-#include <memory>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "client/declarations.hpp"
 #include "client/variable.hpp"
+#include "core/base/zeroed_array.hpp"
+#include "core/model/names.hpp"
 
 namespace damaris::client {
 
 class Shapes {
  public:
-  explicit Shapes(std::shared_ptr<const model::Model> model);
+  // Called with the id of a variable when it is first looked up, before the look-up returns.
+  using FirstLookUp = std::function<void(std::uint32_t)>;
+
+  // `threads` of the client.
+  explicit Shapes(Declarations declared, std::uint32_t threads = 1, FirstLookUp first_look_up = {});
 
   // Throws Error(DC_E_UNKNOWN_NAME) with the nearest name.
-  Variable& find(std::string_view name);
-  bool owns(const Variable* handle) const noexcept {
-    return handle >= variables_.data() && handle < variables_.data() + variables_.size();
+  Variable& find(std::string_view name) {
+    const int id = declared_.variables.find(name, next_id_.load(std::memory_order_relaxed));
+    if (id < 0) throw_unknown(std::string(name));
+    if (guesses_) guess_after(static_cast<std::uint32_t>(id));
+    return known(static_cast<std::uint32_t>(id));
   }
+  bool owns(const Variable* handle) const noexcept { return handle >= variables_.begin() && handle < variables_.end(); }
+  const model::FrameNames& names() const noexcept { return names_; }
 
   // Takes effect with the next apply_parameters(). Throws DC_E_UNKNOWN_NAME, or DC_E_ARGUMENT for a constant.
   void set_parameter(const std::string& name, std::int64_t value);
@@ -31,11 +45,11 @@ class Shapes {
   void apply_parameters();
   // Throws if apply_parameters() would throw.
   void require_next();
-  // The shape that `variable` will have after apply_parameters(); throws if that would throw.
-  const model::Shape& next_shape(const Variable& variable);
+  // The shape that `variable` will have after apply_parameters(), until the next call; throws if that would throw.
+  const model::Shape& next_shape(const Variable& variable) { return changed_ ? changed_shape(variable) : variable.shape; }
 
   // `name`: a variable or a layout; lists in the layout's dimension order; ndims 0 restores the layout's expressions. On error nothing
-  // changes.
+  // changes. A layout stands for all of its variables, also those that are looked up later.
   void set_shape(const std::string& name, int ndims, const std::int64_t* extents);
   void set_position(const std::string& name, int ndims, const std::int64_t* offsets);
   // Throws DC_E_SHAPE if the interior at its position is not inside the global array.
@@ -44,26 +58,60 @@ class Shapes {
   void require_place(const Variable& variable, const model::Shape& shape) const;
 
  private:
-  struct Resolved {
-    std::vector<model::Shape> layouts, variables;
+  using Layouts = std::vector<model::Shape>;
+  struct Next {
+    Layouts layouts;
+    model::Shape explicit_shape;  // what next_shape() has returned last
   };
+  // One variable, or with nullptr all of the layout.
+  struct Target {
+    Variable* variable;
+    std::size_t layout;
+  };
+  Variable& known(std::uint32_t id) {
+    Variable& variable = variables_[id];
+    if (!variable.is_known.load(std::memory_order_acquire)) make_known(variable, id);
+    return variable;
+  }
+  // Most programs write in the order of the XML.
+  void guess_after(std::uint32_t id) noexcept {
+    next_id_.store(id + 1, std::memory_order_relaxed);
+    declared_.variables.prefetch(id + 2);
+  }
+  void make_known(Variable& variable, std::uint32_t id);
+  // Each layout's and each known variable.
+  template <class Do>
+  void for_each(Do&& action);
+  template <class Do>
+  void for_each_of(const Target& target, Do&& action);
   [[noreturn]] void throw_unknown(const std::string& name) const;
-  Resolved resolve() const;
+  const model::Shape& changed_shape(const Variable& variable);
+  Layouts resolve();
+  const Layouts& next_layouts();
   void require_offsets(const std::string& name, int ndims, const std::int64_t* offsets) const;
-  model::Shape explicit_shape(const Variable& variable, const std::string& name, int ndims, const std::int64_t* extents) const;
-  std::vector<Variable*> targets(const std::string& name);
+  model::Shape explicit_shape(const Target& target, const std::string& name, int ndims, const std::int64_t* extents) const;
+  Target target_of(const std::string& name);
   int parameter_index(const std::string& name) const;
+  std::string_view path_of(const Variable& variable) const;
   std::string place_of(const Variable& variable) const;
   void require_ghosts_fit(const Variable& variable, const model::Shape& shape) const;
   void require_dims(const Variable& variable, const std::string& call, int ndims) const;
 
-  std::shared_ptr<const model::Model> model_;
-  model::Names names_;
+  const Declarations declared_;
+  const model::FrameNames names_;
+  const bool guesses_;  // with several threads no line is written by all of them
+  std::atomic<std::uint32_t> next_id_;
+  ZeroedArray<Variable> variables_;
+  const FirstLookUp first_look_up_;
   std::vector<std::int64_t> parameters_;
-  std::vector<model::Shape> layouts_;
-  std::vector<Variable> variables_;
   bool changed_ = false;
-  std::optional<Resolved> next_;  // cached for the current parameters; reset when a parameter or a shape changes
+
+  std::mutex mutex_;                  // of what follows, and of the variables: a thread may look one up while another sets a shape
+  Layouts layouts_;                   // for the current parameters
+  std::deque<Variable> of_layouts_;   // by layout: what a variable of it is when it is first looked up
+  ZeroedArray<std::uint32_t> known_;  // ids of those that have been looked up ...
+  std::size_t known_count_ = 0;       // ... of which there are so many: a write by name allocates nothing
+  std::optional<Next> next_;          // cached for the current parameters; reset when a parameter or a shape changes
 };
 
 }  // namespace damaris::client

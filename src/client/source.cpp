@@ -26,46 +26,46 @@ bool is_flat(const Variable& variable, const model::Shape& shape, const Source& 
          static_cast<std::uint64_t>(source.extents[0]) == shape.bytes / variable.element_bytes;
 }
 
-std::string layout_text(const model::Model& model, const Variable& variable) {
-  const model::Layout& layout = model.layouts[model.variables[variable.id].layout];
-  return format("layout '{}', {}:{}", layout.name, model.file, layout.where.line);
+std::string layout_text(const Declarations& declared, const Variable& variable) {
+  const model::Layout& layout = declared.layout_of(variable);
+  return format("layout '{}', {}:{}", layout.name, declared.frame->file, layout.where.line);
 }
 
-[[noreturn]] void refuse_dims(const model::Model& model, const Variable& variable, const model::Shape& shape,
+[[noreturn]] void refuse_dims(const Declarations& declared, const Variable& variable, const model::Shape& shape,
                               const Source& source) {
   const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
   throw Error(DC_E_SHAPE,
-              format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", model.variables[variable.id].path,
-                     shape.ndims, shape.bytes / variable.element_bytes, layout_text(model, variable), source.ndims, flat));
+              format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", declared.path_of(variable), shape.ndims,
+                     shape.bytes / variable.element_bytes, layout_text(declared, variable), source.ndims, flat));
 }
 
-[[noreturn]] void refuse_extents(const model::Model& model, const Variable& variable, const model::Shape& shape,
+[[noreturn]] void refuse_extents(const Declarations& declared, const Variable& variable, const model::Shape& shape,
                                  const Source& source, std::int64_t step) {
   std::vector<std::int64_t> expected;
   for (int d = 0; d < shape.ndims; ++d) expected.push_back(shape.extents[c_place(variable, d)]);
   const std::vector<std::int64_t> given(source.extents, source.extents + source.ndims);
   throw Error(DC_E_SHAPE,
               format("'{}' is ({}) in step {} ({}), the array is ({}); set the parameters or dc_set_shape first",
-                     model.variables[variable.id].path, join(expected, ","), step, layout_text(model, variable), join(given, ",")));
+                     declared.path_of(variable), join(expected, ","), step, layout_text(declared, variable), join(given, ",")));
 }
 
 }  // namespace
 
-void refuse_type(const model::Model& model, const Variable& variable, dc_type given) {
-  throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", model.variables[variable.id].path,
-                                model::type_name(variable.type), layout_text(model, variable), model::type_name(given)));
+void refuse_type(const Declarations& declared, const Variable& variable, dc_type given) {
+  throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", declared.path_of(variable),
+                                model::type_name(variable.type), layout_text(declared, variable), model::type_name(given)));
 }
 
-void check_source(const model::Model& model, const Variable& variable, const model::Shape& shape, const Source& source,
+void check_source(const Declarations& declared, const Variable& variable, const model::Shape& shape, const Source& source,
                   std::int64_t step) {
-  if (source.type != DC_ANY && source.type != variable.type) refuse_type(model, variable, source.type);
+  if (source.type != DC_ANY && source.type != variable.type) refuse_type(declared, variable, source.type);
   if (source.data == nullptr && shape.bytes > 0)
-    throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", model.variables[variable.id].path));
+    throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", declared.path_of(variable)));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;
   if (is_flat(variable, shape, source)) return;
-  if (source.ndims != shape.ndims) refuse_dims(model, variable, shape, source);
+  if (source.ndims != shape.ndims) refuse_dims(declared, variable, shape, source);
   if (source.extents != nullptr && !has_extents(variable, shape, source.extents))
-    refuse_extents(model, variable, shape, source, step);
+    refuse_extents(declared, variable, shape, source, step);
 }
 
 void copy_source(std::byte* target, const Variable& variable, const Source& source) {

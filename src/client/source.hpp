@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "client/declarations.hpp"
 #include "client/variable.hpp"
 #include "core/base/box.hpp"
 
@@ -30,13 +31,13 @@ struct Target {
   Source as_source() const { return {data, type, ndims, extents, strides_bytes}; }
 };
 
-[[noreturn]] void refuse_type(const model::Model& model, const Variable& variable, dc_type given);
+[[noreturn]] void refuse_type(const Declarations& declared, const Variable& variable, dc_type given);
 
 // Throws Error: DC_E_TYPE, DC_E_SHAPE, or DC_E_ARGUMENT for a null pointer. `shape`: the variable's shape in that step.
-void check_source(const model::Model& model, const Variable& variable, const model::Shape& shape, const Source& source,
+void check_source(const Declarations& declared, const Variable& variable, const model::Shape& shape, const Source& source,
                   std::int64_t step);
-inline void check_source(const model::Model& model, const Variable& variable, const Source& source, std::int64_t step) {
-  check_source(model, variable, variable.shape, source, step);
+inline void check_source(const Declarations& declared, const Variable& variable, const Source& source, std::int64_t step) {
+  check_source(declared, variable, variable.shape, source, step);
 }
 
 // Copies the elements of a checked source to `target`, contiguous in C order.

@@ -8,18 +8,24 @@
 #include "core/model/model.hpp"
 #include "core/shm/block.hpp"
 
-// The C handle is the object itself: a prepared write follows one pointer.
+// The C handle is the object itself: a prepared write follows one pointer. Until the variable is first looked up, all bytes are zero.
 struct alignas(damaris::shm::kLine) dc_variable_s {
   // Members used by every write, up to the fourth extent, share one cache line: the simulation evicts the caches between two steps.
   std::uint32_t id = 0;
   damaris::shm::Form form;  // of the blocks that are written
-  bool always_due = true;   // enabled and due in every step: the model need not be consulted
-  std::atomic<bool> place_checked{
-      true};  // false: shape or position changed since the last check against the global array; any thread may check
+  bool always_due = false;  // enabled and due in every step: `enabled` and `schedule` need not be consulted
+  // False: shape or position changed since the last check against the global array; any thread may check.
+  std::atomic<bool> place_checked{false};
+  std::atomic<bool> is_known{false};        // the members are set; stored with release after them, under the mutex of Shapes
   damaris::model::Shape shape;              // C order
   std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
   std::uint64_t element_bytes = 0;
+  damaris::model::StepSelection schedule;
+  std::uint32_t layout = 0;  // index into Frame::layouts
   dc_type type = DC_ANY;
+  int priority = 0;
+  damaris::model::OnFull on_full = damaris::model::OnFull::block;
+  bool enabled = false;
   bool fortran_order = false;
   bool has_explicit_shape = false;  // set by dc_set_shape: parameters no longer change it
 };

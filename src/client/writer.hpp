@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 #include <utility>
-#include <vector>
 
+#include "core/base/zeroed_array.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/pool.hpp"
 
@@ -19,7 +19,7 @@ namespace damaris::client {
 
 struct Writer {
   Writer(shm::LaneWriter lane_writer, const shm::PooledArena& lane_arena, std::size_t variables)
-      : lane(lane_writer), arena(lane_arena), last_step(variables, shm::kNoStep) {}
+      : lane(lane_writer), arena(lane_arena), last_step(variables) {}
 
   // Returns true if (variable, block) was already written or allocated in `step`; otherwise records it. Block 0 costs one comparison.
   bool seen_before(std::uint32_t variable, std::int64_t step, std::int32_t block) {
@@ -95,7 +95,7 @@ struct Writer {
 
   shm::LaneWriter lane;
   shm::PooledArena arena;
-  std::vector<std::int64_t> last_step;                                   // by variable: step of its block 0
+  ZeroedArray<std::int64_t> last_step;                                   // by variable that has been looked up: step of its block 0
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // not committed yet
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step

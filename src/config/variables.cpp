@@ -7,6 +7,7 @@
 #include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
+#include "core/model/names.hpp"
 
 namespace damaris::config {
 namespace {
@@ -192,12 +193,12 @@ class VariableReader {
 };
 
 // The coordinate variables of a mesh, in XML order. Reports a problem and returns none if one is unknown.
-std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, const model::Names& names,
+std::vector<std::uint32_t> coordinates_of(Build& build, const Element& mesh, const model::VariableNames& names,
                                           const std::vector<std::string>& paths) {
   std::vector<std::uint32_t> ids;
   for (const Element& coord : mesh.children) {
     const Attribute& name = *coord.find("name");
-    const int id = names.variable(name.value);
+    const int id = names.find(name.value);
     if (id < 0) {
       build.problems.add(name.value_where, format("mesh '{}': no variable '{}' is declared{}", mesh.value("name"), name.value,
                                                   name_hint(name.value, paths)));
@@ -235,7 +236,7 @@ void assign_coordinates(Build& build, const std::string& mesh, const std::vector
 }
 
 void build_meshes(Build& build) {
-  const model::Names names(build.model);
+  const model::VariableNames names(build.model);
   std::vector<std::string> paths;
   for (const model::Variable& variable : build.model.variables) paths.push_back(variable.path);
   DeclaredNames meshes;
@@ -252,9 +253,9 @@ void build_meshes(Build& build) {
 // variables of the layout would keep their shape. If the variable is the only one of its layout, both names mean the same.
 void check_layout_names(Build& build) {
   const model::Model& model = build.model;
-  const model::Names names(model);
+  const model::VariableNames names(model);
   std::vector<int> namesake;  // by layout: the variable of the same name, or negative
-  for (const model::Layout& layout : model.layouts) namesake.push_back(names.variable(layout.name));
+  for (const model::Layout& layout : model.layouts) namesake.push_back(names.find(layout.name));
   std::set<std::size_t> warned;
   for (const model::Variable& other : model.variables) {
     if (model.layouts.empty() || namesake[other.layout] < 0) continue;

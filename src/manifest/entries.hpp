@@ -112,9 +112,9 @@ struct RunEntry {
   int servers = 1;
   std::string job;            // the batch job, common to all processes of a run. "": unknown
   bool replaces_all = false;  // its first files replace all earlier runs; else only their steps from that one on
-  std::string regions;        // prefix of the names of its servers' regions; "": it has no regions
-  bool apart = false;         // its servers are independent: `servers` does not count them, and each one records that it joined
-  std::string host = {};      // apart: of the server that began the run, with its index
+  std::string regions;    // prefix of the names of its servers' regions, or if `apart` of the first one's; "": it has no regions
+  bool apart = false;     // its servers are independent: `servers` does not count them, and each one records that it joined
+  std::string host = {};  // apart: of the server that began the run, with its index
   int first_server = 0;
   std::string identity = {};  // common to all processes of the run, and of no other run. "": a line of an earlier version
   std::shared_ptr<const Declarations> declared = {};  // nullptr: a line of an earlier version

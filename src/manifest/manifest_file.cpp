@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/base/failure.hpp"
@@ -17,6 +19,7 @@
 #include "output_folder.hpp"
 #include "reader.hpp"
 #include "sealed_line.hpp"
+#include "server_entry.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -48,14 +51,19 @@ bool copy_from(int source, std::uint64_t offset, int target) {
   return true;
 }
 
-// Whether no step was recorded: lines about servers that joined or ended do not count.
-bool has_only_server_entries_after(const std::string& path, std::uint64_t offset) {
+// Whether no step was recorded, and each server that joined has ended: recovery could not add the data of one that was killed to a run
+// that has no line.
+bool has_stored_and_left_nothing(const std::string& path, std::uint64_t offset) {
+  std::set<std::pair<std::string, int>> joined;
   bool only_entries = true;
   const bool is_there = for_whole_lines(path, offset, [&](const std::string& line) {
-    const Json json = Json::parse(line, nullptr, false);
-    return only_entries = json.is_object() && (json.contains("joined") || json.contains("ended"));
+    const auto entry = server_entry_from_json(Json::parse(line, nullptr, false));
+    only_entries = entry.has_value();
+    if (entry && entry->what == ServerEntry::What::joined) joined.emplace(entry->host, entry->server);
+    if (entry && entry->what == ServerEntry::What::ended) joined.erase({entry->host, entry->server});
+    return only_entries;
   });
-  return is_there && only_entries;
+  return is_there && only_entries && joined.empty();
 }
 
 }  // namespace
@@ -97,7 +105,8 @@ ManifestFile::ManifestFile(std::string path, Existing existing, RunLock& run_loc
   const RunLock::Guard guard(lock_);
   try {
     open();
-    const bool is_begun = (again || !first_) && size_of(descriptor_, path_) > 0;
+    const bool is_empty = size_of(descriptor_, path_) == 0, is_begun = (again || !first_) && !is_empty;
+    if (existing == Existing::recover && !again && !is_empty) require_run_of(run);
     if (!is_begun) start(existing, run, of_earlier);
   } catch (...) {
     close();
@@ -110,23 +119,28 @@ ManifestFile::~ManifestFile() {
   close();
 }
 
-// Continues the manifest of the run whose server has died.
-void ManifestFile::continue_run(const RunEntry& run) {
-  if (outline_of(path_).regions != run.regions) throw other_run(path_);
-  cut_broken_line();
+// The run of a recovery is that of the dead server. This is checked even while other processes of the same job have the manifest open:
+// they may belong to a later run.
+void ManifestFile::require_run_of(const RunEntry& recovery) const {
+  if (!outline_of(path_).has_server(recovery.regions)) throw other_run(path_);
 }
 
-// A run that stored nothing removes its lines.
+// A run that stored nothing, and left nothing to recovery, removes its lines.
 void ManifestFile::take_back() try {
   struct stat facts = {};
   if (is_gone() || ::fstat(descriptor_, &facts) != 0 || static_cast<std::uint64_t>(facts.st_size) < end_) return;
-  if (!has_only_server_entries_after(path_, end_)) return;
+  if (!has_stored_and_left_nothing(path_, end_)) return;
   if (!lock_.take_alone())
     return;  // other processes use the file
              // If this fails, a line about a run without steps stays, which replaces nothing.
   [[maybe_unused]] const int result = begin_ == 0 ? ::unlink(path_.c_str()) : ::ftruncate(descriptor_, static_cast<off_t>(begin_));
 } catch (const Failure&) {
   // The content is unknown: leave it.
+} catch (const Error&) {
+}
+
+void ManifestFile::keep_run() {
+  if (end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();
 }
 
 void ManifestFile::open() {
@@ -153,7 +167,7 @@ bool ManifestFile::is_ours() const { return identity_.is_of(descriptor_); }
 
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
-  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return continue_run(run);
+  if (existing == Existing::recover && size_of(descriptor_, path_) > 0) return cut_broken_line();
   if (existing == Existing::refuse && outline_of(path_).mentions_steps) throw earlier_record(path_);
   drop_replaced_lines();
   cut_broken_line();
@@ -188,7 +202,7 @@ void ManifestFile::drop_replaced_lines() {
   if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);
   if (moved) learn_identity();
   ::close(fresh);
-  if (moved && end_ > 0) end_ = std::numeric_limits<std::uint64_t>::max();  // lines were added: do not take back the run's line
+  if (moved) keep_run();  // lines were added
   if (moved) return;
   ::unlink(aside.c_str());
   throw_system_failure(error, "shorten the manifest", path_);
@@ -224,14 +238,19 @@ Seal ManifestFile::last_seal() const {
   return got == sizeof bytes ? seal_of({bytes, kSealBytes}) : "";
 }
 
-bool ManifestFile::append(const Json& line, const std::function<void()>& then) {
-  std::string text = text_of(line);
+bool ManifestFile::append(const std::vector<Json>& lines, const std::function<void()>& then) {
   if (is_gone()) return false;
   const RunLock::Guard guard(lock_);
   if (is_gone()) return false;
   take_back_line();
   cut_broken_line();  // of another process: this line would be appended to it
-  text = sealed(std::move(text), last_seal()) + "\n";
+  std::string text;
+  Seal seal = last_seal();
+  for (const Json& line : lines) {
+    const std::string whole = sealed(text_of(line), seal);
+    seal = seal_of(whole);
+    text += whole + "\n";
+  }
   line_begin_ = size_of(descriptor_, path_);
   int error = write_all(descriptor_, text);
   if (error == 0 && ::fdatasync(descriptor_) != 0) error = errno;

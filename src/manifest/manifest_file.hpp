@@ -40,7 +40,8 @@ class ManifestFile {
   // Opens or creates the file, and adds the run's line unless another process of the run has. Lines of earlier runs stay until
   // lines of this run replace them (reader.hpp). `run_lock`: this run's lock of the basename; it must outlive this object. Throws
   // Failure, or damaris::Error(DC_E_NO_OUTPUT) for the manifest of an earlier run if `existing` is refuse.
-  // If `existing` is recover, the run already has its line; throws damaris::Error(DC_E_NO_OUTPUT) if the last run is another one.
+  // If `existing` is recover, the run already has its line; throws damaris::Error(DC_E_NO_OUTPUT) if the dead server was none of the
+  // last run's, which its regions show.
   // `again`: this process had the file open before, and the run's line is there unless the file is empty.
   // `of_earlier`: lines that the previous run could not add any more; they are added before this run's.
   ManifestFile(std::string path, Existing existing, RunLock& run_lock, const RunEntry& run, bool again = false,
@@ -53,10 +54,12 @@ class ManifestFile {
   // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor, or the run lock is void.
   // Create a new object then.
   bool is_gone() const;
-  // Appends a line. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves
-  // nothing of the line in the file. `then` performs what the line announces, before any other process can append; if it throws,
-  // the line stays.
-  bool append(const Json& line, const std::function<void()>& then = {});
+  // Appends lines. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves nothing of them in the file. `then`
+  // performs what they announce, before any other process can append; if it throws, they stay.
+  bool append(const std::vector<Json>& lines, const std::function<void()>& then = {});
+  bool append(const Json& line, const std::function<void()>& then = {}) { return append(std::vector<Json>{line}, then); }
+  // The run's line stays though the run has stored nothing: it would be taken back at the end, and recovery needs it.
+  void keep_run();
   // Removes the lines of earlier runs that this one has replaced, by renaming a new file into place: a crash leaves one of the two,
   // and other processes of the run notice it through is_gone(). Throws Failure.
   void drop_replaced_lines();
@@ -67,7 +70,7 @@ class ManifestFile {
   void learn_identity();
   bool is_ours() const;
   void start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier);
-  void continue_run(const RunEntry& run);
+  void require_run_of(const RunEntry& recovery) const;
   void cut_broken_line();
   void remove_leftovers() const;
   void take_back();

@@ -45,6 +45,7 @@ Outline outline_of(const std::string& path) {
       outline.identity = text("identity");
       outline.servers = servers_of(json);
       outline.has_joined = false;
+      outline.joined.clear();
       outline.is_unknown = outline.servers == 0;
       outline.mentions_steps |= outline.is_unknown;
       replaces_all = !outline.is_unknown && text("replaces") == "all";
@@ -53,6 +54,8 @@ Outline outline_of(const std::string& path) {
     }
     if (json.is_object() && (json.contains("joined") || json.contains("ended"))) {
       outline.has_joined |= json.contains("joined");
+      if (std::string regions = text("regions"); json.contains("joined") && !regions.empty())
+        outline.joined.insert(std::move(regions));
       return true;
     }
     outline.mentions_steps = true;
@@ -204,6 +207,7 @@ void Reader::take_content(const std::string& line) {
     const bool is_run = json.contains("run");
     if (is_run) {
       RunEntry run = run_from_json(json);
+      if (!run.regions.empty()) regions_.insert(run.regions);
       Completeness completeness(run);
       begin_run(std::move(run), std::move(completeness));
     }
@@ -211,7 +215,10 @@ void Reader::take_content(const std::string& line) {
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))
       leave_out("this line is not the first one written: earlier lines are missing");
     if (is_run) return;
-    if (const auto entry = server_entry_from_json(json)) return completeness_.back().note(*entry);
+    if (const auto entry = server_entry_from_json(json)) {
+      if (!entry->regions.empty()) regions_.insert(entry->regions);
+      return completeness_.back().note(*entry);
+    }
     json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));
   } catch (const Json::exception&) {
     leave_out_content(line, "this line is damaged: it is not JSON");

@@ -21,7 +21,11 @@ namespace damaris::manifest {
 
 // What a process must know of a manifest before it appends to it.
 struct Outline {
+  // Whether a server with regions of that prefix is, or was, one of the last run's.
+  bool has_server(const std::string& its_regions) const { return its_regions == regions || joined.count(its_regions) > 0; }
+
   std::string run, job, regions, identity;  // of the last run
+  std::set<std::string> joined;             // the prefixes of the regions of servers that joined it
   int servers = 0;                          // of the last run
   std::uint64_t begins_at = 0;              // byte offset of the last run's first line
   std::uint64_t replaced_until = 0;         // byte offset: a later run has replaced all lines before
@@ -79,6 +83,8 @@ class Reader {
   std::map<std::int64_t, StepEntry> take_steps() && { return std::move(steps_); }
   // A run whose line is unreadable has an empty entry.
   const std::vector<RunEntry>& runs() const { return runs_; }
+  // What the lines of all runs, and of the servers that joined them, say are the prefixes of the names of their regions.
+  const std::set<std::string>& regions() const { return regions_; }
   // Whether the last run has recorded a step, with or without data.
   bool last_run_has_steps() const { return last_run_has_steps_; }
   // Servers of the run of `step`, one of steps(), that have not reported it: they died before, or have not reached it. Names the
@@ -121,6 +127,7 @@ class Reader {
   std::set<std::string> replaced_;
   bool is_cut_off_ = false;
   std::vector<RunEntry> runs_;
+  std::set<std::string> regions_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by number of runs begun
   bool last_run_has_steps_ = false;
   std::optional<std::int64_t> first_;  // the lowest step with files of the last run

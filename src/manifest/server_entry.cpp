@@ -45,6 +45,7 @@ Losses losses_from(const Json& json) {
 
 Json to_json(const ServerEntry& entry) {
   Json json = {{entry.what == ServerEntry::What::joined ? "joined" : "ended", entry.server}, {"host", entry.host}};
+  if (!entry.regions.empty()) json["regions"] = entry.regions;
   json.update(to_json(entry.losses));
   return json;
 }
@@ -58,6 +59,7 @@ std::optional<ServerEntry> server_entry_from_json(const Json& json) {
     read_value(json.at(ended ? "ended" : "joined"), entry.server);
     entry.host = json.at("host").get<std::string>();
     entry.losses = losses_from(json);
+    entry.regions = json.value("regions", "");
     return entry;
   } catch (const Json::exception& error) {
     throw Error(DC_E_IO, std::string("the line of a server is damaged: ") + error.what());

@@ -33,7 +33,8 @@ struct ServerEntry {
   What what = What::joined;
   int server = 0;
   std::string host;
-  Losses losses;  // with `ended`, which means that the manifest has all data that the server received
+  Losses losses;             // with `ended`, which means that the manifest has all data that the server received
+  std::string regions = {};  // with `joined`: as in RunEntry, of this server. "": a line of an earlier version
 };
 
 Json to_json(const ServerEntry& entry);

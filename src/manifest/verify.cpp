@@ -119,8 +119,7 @@ class Check {
       result_.partial.push_back(
           {-1, "", "", run_.path() + ": its last line is cut off: a step may be missing, or is being recorded"});
     look_for_others();
-    for (const RunEntry& run : run_.runs())
-      if (!run.regions.empty()) result_.regions.insert(run.regions);
+    result_.regions = run_.regions();
     return std::move(result_);
   }
 

@@ -44,7 +44,7 @@ struct Verification {
   std::vector<std::string> noted;         // files that no line names, but a server's list of unrecorded steps does: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose steps a later run has replaced
   std::vector<ViewFiles> views;           // the files that a read of each variable opens
-  std::set<std::string> regions;          // what its runs say are the prefixes of the names of their regions: may be forged
+  std::set<std::string> regions;          // what its lines say are the prefixes of the names of its runs' regions: may be forged
 };
 
 // An open file of a run, to read its datasets' values again.

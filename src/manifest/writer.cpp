@@ -21,8 +21,7 @@ namespace damaris::manifest {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
-constexpr std::int64_t kLastRetriesMs = 30'000;  // of what the manifest still lacks at the end
-// For the lock. In place the simulation waits, so its steps are rather retried; at the start and at the end it has time.
+// For the lock. In place the simulation waits, so its steps are rather retried; at the start it has time.
 constexpr std::chrono::milliseconds kLockWait{30'000}, kLockWaitInPlace{1'000};
 
 std::string run_id(const dc_host_t& host) {
@@ -66,6 +65,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       connected_(greet(host, names)),
       own_files_(names, options.existing == Existing::overwrite),
       lock_wait_(kLockWait),
+      end_wait_ms_(options.end_wait_ms),
       collector_(connected_ ? host.server_count : 1),
       unrecorded_(names, host.server_index, run_.regions),
       retry_(options.retry_ms),
@@ -97,6 +97,12 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
 void ManifestWriter::wait_for_lock(std::chrono::milliseconds at_most) {
   lock_wait_ = at_most;
   if (lock_ != nullptr) lock_->wait_at_most(at_most);
+}
+
+// In place a process ends with many steps, and each may find the lock taken, or the manifest refused.
+std::chrono::milliseconds ManifestWriter::end_left() {
+  if (!end_) end_ = Deadline::after_ms(end_wait_ms_);
+  return std::chrono::milliseconds(end_->left_ms(end_wait_ms_));
 }
 
 bool ManifestWriter::apart() const {
@@ -133,14 +139,22 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   if (again) warn_of_moved(path);
   if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
   if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
-  if (joins(path, again)) file_->append(to_json(ServerEntry{ServerEntry::What::joined, host_.server_index, host_.host_name, {}}));
+  if (joins(path, again)) append_joined();
 }
 
-// A recovery is none of the run's processes. One that opens the manifest again has joined it before, unless it is a new manifest: a
-// second line would say that it came back without having ended.
+void ManifestWriter::append_joined() {
+  ServerEntry entry;
+  entry.server = host_.server_index;
+  entry.host = host_.host_name;
+  entry.regions = run_.regions;
+  file_->append(to_json(entry));
+}
+
+// A recovery is none of the run's processes. One that opens the manifest again has joined or begun it before, unless it is a new
+// manifest, which any of them may have begun: a second line would say that it came back without having ended.
 bool ManifestWriter::joins(const std::string& record, bool again) const {
-  if (!apart() || file_->is_first() || existing_ == Existing::recover) return false;
-  return !again || !Members(record).has(host_.host_name, host_.server_index);
+  if (!apart() || existing_ == Existing::recover) return false;
+  return again ? !Members(record).has(host_.host_name, host_.server_index) : !file_->is_first();
 }
 
 // No warning if another process of the run has copied the lines into the current file.
@@ -300,7 +314,7 @@ bool ManifestWriter::try_lines(bool last) {
   take_due();
   if (lines_.empty()) return true;
   const Instant begun = Clock::now();
-  if (last) wait_for_lock(kLockWait);
+  if (last) wait_for_lock(end_left());
   if (retry_.resting(begun) && !last) return false;
   const std::string record = "the manifest " + names_.of_run(".jsonl");
   try {
@@ -329,9 +343,9 @@ Views::Work ManifestWriter::work() {
 }
 
 // Reopens the manifest if another process of this run replaced it.
-void ManifestWriter::append(const Json& line, const std::function<void()>& then) {
+void ManifestWriter::append(const std::vector<Json>& lines, const std::function<void()>& then) {
   constexpr int kTries = 10;
-  for (int tries = 0; file_ == nullptr || !file_->append(line, then); ++tries) {
+  for (int tries = 0; file_ == nullptr || !file_->append(lines, then); ++tries) {
     if (tries == kTries) throw_system_failure(ENOENT, "add to the manifest", names_.of_run(".jsonl"));
     open();
   }
@@ -365,10 +379,11 @@ void ManifestWriter::append_end() {
 
 void ManifestWriter::finish(bool leaves_steps) {
   if (!keeps_manifest()) return own_files_.remove_earlier();
-  wait_for_lock(kLockWait);
+  if (leaves_steps && file_ != nullptr) file_->keep_run();
+  wait_for_lock(end_left());
   take_due();
   if (const std::size_t before = lines_.size(); collector_.move_rest(lines_), lines_.size() > before) since_ = Clock::now();
-  retry_.end_within(leaves_steps ? 0 : kLastRetriesMs, Clock::now());
+  retry_.end_within(leaves_steps ? 0 : end_left().count(), Clock::now());
   try {
     const auto write_all_lines = [&] {
       while (!try_lines()) std::this_thread::sleep_for(kLookEvery);  // no client is served any more

@@ -12,8 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
 #include "manifest_file.hpp"
@@ -29,14 +31,21 @@ namespace damaris::manifest {
 
 using CheckEarlier = std::function<void(const std::vector<std::string>& names)>;
 
+// For a recovery: steps that the dead server had given up, and whose lines the manifest may lack.
+struct GivenUpSteps {
+  std::vector<std::int64_t> steps;
+  std::optional<std::pair<std::int64_t, std::int64_t>> among;  // first and last: any of these
+};
+
 struct WriterOptions {
   Existing existing = Existing::overwrite;
   std::optional<std::int64_t> retry_ms = 0;  // how long at most to retry a line that the file system refuses
-  std::vector<std::int64_t> given_up = {};   // recovery: steps that the dead server had given up
+  GivenUpSteps given_up = {};
   // Gets the names of this server's files of earlier runs before this run has a line; may refuse to start by throwing.
   CheckEarlier check_earlier;
   // Creates the views, on the server that keeps the manifest.
   std::function<std::unique_ptr<Views>(const RecordView&)> make_views;
+  std::int64_t end_wait_ms = 30'000;  // at the end, for the lock and for what the file system refuses, of all steps together
 };
 
 // If servers are connected by messages, server 0 keeps the manifest, and a line is added when all have reported the step.
@@ -81,17 +90,19 @@ class ManifestWriter {
   // Without MPI there may be unknown servers on other nodes.
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   bool joins(const std::string& record, bool again) const;
+  void append_joined();
   bool needs_end_line() const;
   void append_end();
   void open(const CheckEarlier& check_earlier = {});
   void acquire_lock(const std::string& record);
+  std::chrono::milliseconds end_left();
   void wait_for_lock(std::chrono::milliseconds at_most);
   void add_unrecorded(const Json& line);
   std::vector<StepEntry> unrecorded_of(const std::string& regions, int servers) const;
   std::vector<ServerEntry> unrecorded_ends_of(const std::string& regions, int servers) const;
   void remove_unrecorded(const std::string& regions, int servers) const;
-  void record_recovered_steps(const std::vector<std::int64_t>& given_up);
-  void record_given_up(const std::vector<std::int64_t>& steps);
+  void record_recovered_steps(const GivenUpSteps& given_up);
+  void record_given_up(const GivenUpSteps& given_up);
   void record_steps_of_dead_servers();
   std::vector<Json> lines_of_earlier(const Outline& earlier) const;
   void warn_of_moved(const std::string& record);
@@ -103,7 +114,8 @@ class ManifestWriter {
   void take_due();
   void forecast(StepEntry& step);
   bool try_lines(bool last = false);
-  void append(const Json& line, const std::function<void()>& then = {});
+  void append(const std::vector<Json>& lines, const std::function<void()>& then = {});
+  void append(const Json& line, const std::function<void()>& then = {}) { append(std::vector<Json>{line}, then); }
   std::string entry_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
   void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
@@ -118,6 +130,8 @@ class ManifestWriter {
   bool replaced_ = false;  // the files and lines of earlier runs
   OwnFiles own_files_;
   std::chrono::milliseconds lock_wait_;
+  std::int64_t end_wait_ms_;
+  std::optional<Deadline> end_;  // since the first step of the end
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<ManifestFile> file_;  // after lock_: it is closed before the lock is released
   std::unique_ptr<Views> views_;        // on the server that keeps the manifest

@@ -26,12 +26,17 @@ void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) 
   for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers)) one.remove();
 }
 
-// A line of such a step may have died with the server, which had kept it until the file system would take it.
-void ManifestWriter::record_given_up(const std::vector<std::int64_t>& steps) {
-  if (steps.empty()) return;
+// A line of such a step may have died with the server, which had kept it until the file system would take it. Of a range, the steps that
+// other servers have recorded are known to exist.
+void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
+  if (given_up.steps.empty() && !given_up.among) return;
   const Reporter self = {entry_host(), host_.server_index};
   const RecordedSteps recorded = steps_of_last_run(names_.of_run(".jsonl"));
-  for (const std::int64_t number : steps) {
+  std::vector<std::int64_t> lost = given_up.steps;
+  for (const auto& [number, reporters] : recorded.reporters)
+    if (given_up.among && number >= given_up.among->first && number <= given_up.among->second) lost.push_back(number);
+  std::vector<Json> lines;
+  for (const std::int64_t number : lost) {
     if (recorded.by(self, number)) continue;
     StepEntry step;
     step.step = number;
@@ -40,15 +45,20 @@ void ManifestWriter::record_given_up(const std::vector<std::int64_t>& steps) {
     step.complete = false;
     step.failures = {"server " + std::to_string(host_.server_index) +
                      " gave the step up, and was killed before it could record why"};
-    append(to_json(step));
+    lines.push_back(to_json(step));
     log(1, "step " + std::to_string(number) + " had been given up by the dead server, and is recorded as lost now");
   }
+  if (!lines.empty()) append(lines);
+  if (!given_up.among) return;
+  warn("all steps with data from " + std::to_string(given_up.among->first) + " to " + std::to_string(given_up.among->second) +
+       " had been given up by the dead server, more than it could list: those that no other server has recorded are not in the "
+       "manifest");
 }
 
 // Records the steps that dead servers stored, after the server that should have recorded them died too. Includes those of all
 // servers, because the regions of others may be lost with their nodes. Two concurrent recoveries may both add a line; readers merge
 // them.
-void ManifestWriter::record_recovered_steps(const std::vector<std::int64_t>& given_up) {
+void ManifestWriter::record_recovered_steps(const GivenUpSteps& given_up) {
   for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     append(to_json(step));
     log(2, "step " + std::to_string(step.step) + " was stored before, and is recorded now");
@@ -60,9 +70,13 @@ void ManifestWriter::record_recovered_steps(const std::vector<std::int64_t>& giv
 
 // At the end: all other servers have reported everything, or died before.
 void ManifestWriter::record_steps_of_dead_servers() {
-  int unfinished = 0;
-  while (unfinished < host_.server_count && collector_.is_finished(unfinished)) ++unfinished;
-  if (unfinished == host_.server_count) return;
+  bool all_finished = true;
+  for (int server = 0; server < host_.server_count; ++server) {
+    if (collector_.is_finished(server)) continue;
+    all_finished = false;
+    if (server != host_.server_index && file_ != nullptr) file_->keep_run();  // it may have left data
+  }
+  if (all_finished) return;
   for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
     log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
     lines_.push_back(std::move(step));

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "api/guard.hpp"
 #include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
 #include "core/base/file.hpp"
+#include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
@@ -41,15 +43,27 @@ void require_same_on_all(const Communicator& world, const std::string& path, con
                      broadcast(world.get(), path, rank)));
 }
 
+struct Agreed {
+  std::string xml;
+  std::shared_ptr<const model::Frame> frame;
+  model::JsonParts model;  // compiled; at first the rest on rank 0 only
+};
+
 // Every rank reads the file, to detect ranks that see a different one; only rank 0 parses it.
-Configuration agree_on_configuration(const Communicator& world, const char* config) {
-  Configuration agreed;
+Agreed agree_on_configuration(const Communicator& world, const char* config) {
+  Agreed agreed;
   all_or_none(world.get(), [&] { agreed.xml = read_config_file(config); });
   require_same_on_all(world, config, agreed.xml);
-  std::string compiled;
-  rank_0_or_none(world.get(), [&] { compiled = model::to_json(*api::server_library().parse(agreed.xml, config)); });
-  agreed.model = std::make_shared<const model::Model>(model::from_json(broadcast(world.get(), compiled)));
+  rank_0_or_none(world.get(), [&] { agreed.model = model::to_json_parts(*api::server_library().parse(agreed.xml, config)); });
+  agreed.model.frame = broadcast(world.get(), std::move(agreed.model.frame));
+  agreed.frame = std::make_shared<const model::Frame>(model::frame_from_json(agreed.model.frame));
   return agreed;
+}
+
+// With the variables and plugins, of which clients have no use.
+Configuration whole_configuration(const Agreed& agreed) {
+  const model::JsonPartViews parts = {agreed.model.frame, agreed.model.rest};
+  return {agreed.xml, std::make_shared<const model::Model>(model::from_json(parts))};
 }
 
 std::vector<int> nodes_of_all_ranks(const Communicator& world) {
@@ -66,8 +80,8 @@ std::vector<int> nodes_of_all_ranks(const Communicator& world) {
   return node_of;
 }
 
-void start_log(const model::Model& model, const std::string& process_name) {
-  configure_log(log_level(model.log.level), model.log.file, process_name);
+void start_log(const model::Frame& frame, const std::string& process_name) {
+  configure_log(log_level(frame.log.level), frame.log.file, process_name);
 }
 
 // Distinguishes this run from others.
@@ -78,7 +92,9 @@ std::uint64_t agree_on_nonce(const Communicator& world) {
 }
 
 // No dedicated core: every rank is its own server.
-MPI_Comm start_in_place(const Communicator& world, const Configuration& configuration) {
+MPI_Comm start_in_place(const Communicator& world, Agreed agreed) {
+  agreed.model.rest = broadcast(world.get(), std::move(agreed.model.rest));
+  const Configuration configuration = whole_configuration(agreed);
   const auto channels = std::make_shared<Channels>(world.get());
   const std::uint64_t run = agree_on_nonce(world);
   Communicator clients = Communicator::duplicate(world.get());
@@ -110,15 +126,15 @@ std::unique_ptr<server::Serving> make_server(const Configuration& configuration,
   return api::server_library().start(configuration, std::move(options));
 }
 
-std::unique_ptr<api::Session> attach(const Configuration& configuration, const Role& role, const std::string& region_name) {
-  start_log(*configuration.model, format("client {}", role.source));
+std::unique_ptr<api::Session> attach(const Agreed& agreed, const Role& role, const std::string& region_name) {
+  start_log(*agreed.frame, format("client {}", role.source));
   const auto region = std::make_shared<shm::Region>(shm::Region::attach(region_name));
-  if (region->header().config_digest != digest(configuration.xml))
+  if (region->header().config_digest != digest(agreed.xml))
     throw Error(DC_E_CONFIG_MISMATCH,
-                format("the region {} was made from another configuration than {}", region_name, configuration.model->file));
+                format("the region {} was made from another configuration than {}", region_name, agreed.frame->file));
   if (!client::try_claim(*region, static_cast<std::uint32_t>(role.slot), role.source))
     throw Error(DC_E_DUPLICATE, format("slot {} of the region {} is taken by another process", role.slot, region_name));
-  return std::make_unique<api::Session>(region, configuration.model, static_cast<std::uint32_t>(role.slot), role.source);
+  return std::make_unique<api::Session>(region, agreed.frame, static_cast<std::uint32_t>(role.slot), role.source);
 }
 
 struct Started {
@@ -126,18 +142,24 @@ struct Started {
   std::unique_ptr<server::Serving> server;  // on server ranks
 };
 
-Started start_split(const Communicator& world, const Configuration& configuration, const std::vector<int>& nodes) {
-  const Role role = role_of(world.rank(), nodes, configuration.model->architecture.dedicated_cores);
+Started start_split(const Communicator& world, Agreed agreed, const std::vector<int>& nodes) {
+  const model::Architecture& architecture = agreed.frame->architecture;
+  const Role role = role_of(world.rank(), nodes, architecture.dedicated_cores);
   // Clients in the order of their original ranks, servers in the order of their indices.
   Communicator same = Communicator::split(world.get(), role.server ? 1 : 0, role.server ? role.server_index : world.rank());
   const Communicator group = Communicator::split(world.get(), role.server_index, role.server ? -1 : world.rank());
+  const bool has_rest = role.server || world.rank() == 0;
+  const Communicator servers_and_0 = Communicator::split(world.get(), has_rest ? 0 : MPI_UNDEFINED, world.rank());
+  if (has_rest) agreed.model.rest = broadcast(servers_and_0.get(), std::move(agreed.model.rest));
+  const Configuration configuration = role.server ? whole_configuration(agreed) : Configuration{};
+  agreed.model = {};
+  if (has_rest && !role.server) return_memory_of_parse(agreed.xml.size());
   const std::uint64_t nonce = agree_on_nonce(world);
   const auto channels = role.server ? std::make_shared<Channels>(same.get()) : nullptr;
   Started started;
   std::string region_name;
   all_or_none(world.get(), [&] {
     if (!role.server) return;
-    const auto& architecture = configuration.model->architecture;
     if (architecture.pin) pin_server(nodes, world.rank(), architecture.dedicated_cores);
     started.server = make_server(configuration, role, nonce, channels);
     region_name = started.server->region()->name();
@@ -145,7 +167,7 @@ Started start_split(const Communicator& world, const Configuration& configuratio
   region_name = broadcast(group.get(), region_name);
   std::unique_ptr<api::Session> session;
   all_or_none(world.get(), [&] {
-    if (!role.server) session = attach(configuration, role, region_name);
+    if (!role.server) session = attach(agreed, role, region_name);
   });
   if (role.server) return started;
   api::set_session(std::move(session));
@@ -183,11 +205,11 @@ void require_arguments(const char* config, const MPI_Comm* clients, const int* i
 Started start(const char* config, MPI_Comm given, const MPI_Comm* clients, const int* is_client) {
   const Communicator world = Communicator::duplicate(given);
   all_or_none(world.get(), [&] { require_arguments(config, clients, is_client); });
-  const Configuration configuration = agree_on_configuration(world, config);
+  Agreed agreed = agree_on_configuration(world, config);
   const std::vector<int> nodes = nodes_of_all_ranks(world);
-  if (configuration.model->architecture.dedicated_cores > 0) return start_split(world, configuration, nodes);
+  if (agreed.frame->architecture.dedicated_cores > 0) return start_split(world, std::move(agreed), nodes);
   Started started;
-  started.clients = start_in_place(world, configuration);
+  started.clients = start_in_place(world, std::move(agreed));
   return started;
 }
 

@@ -11,7 +11,7 @@
 #include "core/base/format.hpp"
 #include "core/base/run_identity.hpp"
 #include "core/base/units.hpp"
-#include "core/model/json.hpp"
+#include "core/model/variable_table.hpp"
 #include "core/shm/lane_size.hpp"
 #include "core/shm/server_log.hpp"
 #include "server/spill.hpp"
@@ -50,7 +50,8 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   std::error_code gone;  // the folder has been removed: recovery needs --basename
   stored.folder = std::filesystem::current_path(gone).string();
   stored.server_log = shm::server_log_of_this_process();
-  spec.model = model::to_json(stored);
+  spec.model = model::to_json_parts(stored);
+  spec.variables = model::variable_table_of(model);
   spec.clients = static_cast<std::uint32_t>(clients);
   spec.threads = static_cast<std::uint32_t>(model.architecture.threads);
   spec.lane_messages = shm::lane_capacity(model, spec.clients);

@@ -57,7 +57,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.spill_file = region.spill_file();
   found.spilled = header.spilled_blocks.load(std::memory_order_relaxed);
   found.datasets += found.spilled;
-  found.lacks_writes = shm::lacks_writes(header);
+  found.losses = shm::losses_of(header);
   for (std::uint32_t client = 0; client < region.client_count(); ++client) {
     const shm::ClientSlot& slot = region.slot(client);
     const auto state = shm::state_of(slot);
@@ -74,15 +74,16 @@ void set(model::Plugin& plugin, const std::string& key, const std::string& value
   if (!value.empty()) plugin.settings.emplace_back(key, value);
 }
 
-std::string text_of(const std::vector<std::int64_t>& steps) {
+// "3,5,8,10-20": a range contains steps that are not known one by one.
+std::string text_of(const shm::GivenUp& given_up) {
   std::string text;
-  for (const std::int64_t step : steps) text += (text.empty() ? "" : ",") + std::to_string(step);
+  for (const std::int64_t step : given_up.steps) text += format("{}{}", text.empty() ? "" : ",", step);
+  if (given_up.among) text += format("{}{}-{}", text.empty() ? "" : ",", given_up.among->first, given_up.among->last);
   return text;
 }
 
 // Keeps only the storage plugins and clears the actions: this server runs alone, and it is too late for actions.
-std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename,
-                                                  const std::vector<std::int64_t>& given_up) {
+std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename, const shm::GivenUp& given_up) {
   for (model::Event& event : model.events) event.actions.clear();
   const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
   model.plugins.erase(std::remove_if(model.plugins.begin(), model.plugins.end(), is_no_storage), model.plugins.end());
@@ -139,7 +140,7 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
              bool give_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
-  Server server(storage_model(model, basename, shm::given_up_steps(header)), region,
+  Server server(storage_model(model, basename, shm::given_up_unrecorded(header)), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(give_up_spilled);
   const Status result = server.run();
@@ -170,8 +171,8 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   try {
     result = store(region, model, basename, give_up_spilled, recovery);
   } catch (const Error& error) {
-    // The storage of several servers may still have to record what it had stored; that of a single server has recorded it.
-    if (region->unreleased_blocks() > 0 || before.lacks_writes || region->header().server_count > 1) throw;
+    // The storage of several servers may still have to record what it had stored, and any storage what it had given up.
+    if (region->unreleased_blocks() > 0 || before.losses.any() || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();

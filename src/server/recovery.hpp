@@ -12,7 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/process.hpp"
 #include "core/model/model.hpp"
-#include "core/shm/open_steps.hpp"
+#include "core/shm/losses.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
@@ -25,7 +25,7 @@ struct Leftover {
   std::size_t datasets = 0, spilled = 0;       // in total, and those of them in the spill file
   std::uint64_t bytes = 0;                     // of the datasets that are not spilled
   std::int64_t first_step = 0, last_step = 0;  // of the datasets that are not spilled
-  std::optional<shm::StepRange> lacks_writes;  // steps with omitted writes, which a recovery records as partial
+  shm::Losses losses;                          // which a recovery records
   std::vector<std::int32_t> living_clients;    // processes that may still publish
 };
 

@@ -9,7 +9,10 @@ namespace {
 
 using Catch::Contains;
 
-// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk. It logs one warning at once.
+constexpr const char* kWarns = "no level";  // DAMARIS_LOG of a process that logs one warning at its start
+constexpr const char* kSilent = "error";    // and of one that logs nothing
+
+// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk.
 class InPlaceRun {
  public:
   explicit InPlaceRun(const std::string& log) : run_("<dedicated cores='0'/>", log) {
@@ -19,15 +22,19 @@ class InPlaceRun {
     run_.folder().write("rules.next", text);
     std::filesystem::rename(run_.folder().file("rules.next"), run_.folder().file("rules"));
   }
-  std::vector<std::string> command() const {
+  std::vector<std::string> command(const std::string& level = kWarns) const {
     std::vector<std::string> words = on_faulty_disk(run_.folder().path().string());
-    for (const char* word : {"DAMARIS_LOG=no level", "sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
+    words.push_back("DAMARIS_LOG=" + level);
+    for (const char* word : {"sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
     words.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
     words.push_back(run_.config());
     return words;
   }
   std::vector<std::string> warnings_in(const std::string& name) const {
     return lines_of(run_.folder().file("out/" + name), "'no level' is not a level");
+  }
+  std::size_t openings(const std::string& name) const {
+    return lines_of(run_.folder().file("calls"), "open " + run_.folder().file("out/" + name)).size();
   }
 
  private:
@@ -144,13 +151,69 @@ TEST_CASE("a client whose standard error is a file on a disk that hangs goes on,
   CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
 }
 
-TEST_CASE("a client starts although the disk of its log hangs, and its lines come when the disk answers") {
+TEST_CASE("a client starts, and starts again, although the disk of its log hangs, and its lines come when the disk answers") {
   const InPlaceRun run("<log file='out/log'/>");
   run.rule("open hang @/log");
   TestClient client(run.command());
-  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  for (int start = 0; start < 3; ++start)
+    for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.openings("log") == 2);  // by the first start, and by the thread that writes the lines
   run.rule("");
-  CHECK(wait_until([&] { return run.warnings_in("log").size() == 1; }));
+  CHECK(wait_until([&] { return run.warnings_in("log").size() == 3; }));
+}
+
+TEST_CASE("a client starts its server although the disk of their log hangs, and each of the two waits for it once") {
+  const Run run("", "<storage><hdf5 basename='data/run'/></storage><log file='out/log'/>" + Run::kRecorder);
+  for (const char* folder : {"out", "data"}) std::filesystem::create_directory(run.folder().file(folder));
+  run.folder().write("rules", "open,look hang @/log");
+  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
+  command.insert(command.end(), {std::string("DAMARIS_LOG=") + kSilent, std::getenv("DAMARIS_TEST_CLIENT"), run.config()});
+  TestClient client(command);
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.ends());
+  CHECK(lines_of(run.folder().file("calls"), "open " + run.folder().file("out/log")).size() == 2);
+}
+
+TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder") {
+  const Run run("<server attach-timeout='2s'/>", "<storage><hdf5 basename='out/run'/></storage>" + Run::kRecorder);
+  std::filesystem::create_directory(run.folder().file("out"));
+  run.folder().write("rules", "look hang");
+  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
+  command.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
+  command.push_back(run.config());
+  TestClient client(command);
+  const Answer late = client("init 0");
+  CHECK(late.code == DC_E_TIMEOUT);
+  CHECK_THAT(late.sentence, Contains("'" + run.folder().file("out") + "'") && Contains("within 2000 ms"));
+  run.folder().write("rules", "");
+  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
+  CHECK(run.ends());
+}
+
+TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs") {
+  for (const char* call : {"close", "look"})
+    for (const char* level : {kSilent, kWarns}) {
+      INFO(call << " hangs, level " << level);
+      const InPlaceRun run("<log file='out/log'/>");
+      TestClient client(run.command(level));
+      for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
+      run.rule(std::string(call) + " hang @/log");
+      for (const char* command : {"finalize", "init 0", "write 1", "end 1", "finalize"}) client.must(command);
+      client.ask("quit");
+      CHECK(client.process().wait() == 0);
+      CHECK(run.warnings_in("log").empty() == (level == std::string(kSilent)));
+    }
+}
+
+TEST_CASE("a server ends although its log cannot be closed, because the disk hangs") {
+  for (const char* call : {"close", "look"}) {
+    INFO(call << " hangs");
+    DiskRun run("", "<clients count='1'/>", "out/log");
+    run.store(0);
+    run.rule(std::string(call) + " hang @/log");
+    run.client.must("finalize");
+    CHECK(run.ends() == 0);
+  }
 }
 
 TEST_CASE("while the disk hangs and the spill folder goes away, what was accepted stays, and what finds no room is refused") {

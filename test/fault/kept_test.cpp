@@ -160,9 +160,18 @@ TEST_CASE("a step that was given up is recorded by recovery if the server is kil
   run.server().kill(SIGKILL);
   run.client.process().kill(SIGKILL);
   run.client.process().wait();
-  run.rule("");
   REQUIRE(run.run().regions().size() == 1);
-  const Output stored = recover(run, "/" + std::filesystem::path(run.run().regions()[0]).filename().string());
+  const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
+  // As long as no recovery has recorded it, the region says so, and no start removes it.
+  CHECK_THAT(verified(run.folder()).at("unstored").dump(), Contains(region));
+  {
+    const InFolder folder(run.folder());
+    CHECK(TestClient(run.run().config())("init 0").code == DC_E_STALE_REGION);
+  }
+  CHECK(recover(run, region).status == 1);  // the disk refuses that line, too
+  REQUIRE(run.run().regions().size() == 1);
+  run.rule("");
+  const Output stored = recover(run, region);
   INFO(stored.text);
   CHECK(stored.status == 0);
   CHECK(run.run().regions().empty());

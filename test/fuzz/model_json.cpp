@@ -21,7 +21,8 @@ void use(const std::shared_ptr<const model::Model>& model) {
   const server::VariableInfos infos(*model);
   require(infos.all().size() == model->variables.size(), "every variable has a description");
   try {
-    client::Shapes shapes(model);
+    const std::string table = model::variable_table_of(*model);
+    client::Shapes shapes(client::Declarations::of(model, table));
     for (const auto& variable : model->variables) shapes.find(variable.path);
   } catch (const Error&) {  // extents that cannot be
   }

@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 
+#include "core/model/variable_table.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
@@ -39,12 +41,30 @@ shm::PooledArena pool_of(const shm::Region& region, std::uint32_t client) {
   return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), client, 0};
 }
 
+constexpr std::size_t kLayouts = 2;
+
+// Names that are long and short, bare and not, and a schedule.
+model::Model model_with_variables() {
+  model::Model model;
+  model.layouts.resize(kLayouts);
+  for (const char* path : {"t", "air/t", "air/u", "a_group_with_a_long_name/a_variable_with_a_long_name"}) {
+    model::Variable& variable = model.variables.emplace_back();
+    variable.path = path;
+    variable.name = variable.path.substr(variable.path.rfind('/') + 1);
+    variable.id = static_cast<std::uint32_t>(model.variables.size() - 1);
+    variable.layout = variable.id % kLayouts;
+  }
+  model.variables[2].schedule.every = 2;
+  return model;
+}
+
 // Two clients, a block published by each.
 shm::Region make_region(bool pooled) {
   shm::RegionSpec spec;
   spec.simulation = "fuzz";
   spec.xml = "<simulation/>";
-  spec.model = "{}";
+  spec.model = {"{}", "{}"};
+  spec.variables = model::variable_table_of(model_with_variables());
   spec.clients = 2;
   spec.lane_messages = 4;
   spec.buffer_bytes = 4 * shm::kPage;
@@ -82,9 +102,13 @@ std::uint64_t place_of(Input& input, const shm::Region& region) {
   return bases[base] + input.take<std::uint16_t>() % spans[base];
 }
 
-void damage(Input& input, const shm::Region& whole, Memory& memory) {
+std::uint64_t place_in_table(Input& input, const shm::Region& region) {
+  return region.header().variables_offset + input.take<std::uint16_t>() % region.header().variables_bytes;
+}
+
+void damage(Input& input, bool in_table, const shm::Region& whole, Memory& memory) {
   while (!input.empty()) {
-    const std::uint64_t place = place_of(input, whole);
+    const std::uint64_t place = in_table ? place_in_table(input, whole) : place_of(input, whole);
     const std::string_view bytes = input.take_bytes(1 + input.below(8));
     if (!bytes.empty() && place + bytes.size() <= memory.size()) std::memcpy(memory.data() + place, bytes.data(), bytes.size());
   }
@@ -139,12 +163,35 @@ void share_pool(const shm::Region& region) {
   client.largest_hole_bytes();
 }
 
+void look_up(const model::VariableTable& table) {
+  static const model::Model whole = model_with_variables();
+  for (const model::Variable& variable : whole.variables)
+    for (const std::string& name : {variable.path, variable.name})
+      for (std::uint32_t guess = 0; guess < 5; ++guess)
+        require(table.find(name, guess) < static_cast<int>(table.size()), "what is found is a variable");
+  for (std::uint32_t id = 0; id < table.size(); ++id) {
+    sum_of(table.path(id));
+    require(table.at(id).layout < kLayouts, "a variable has a layout");
+  }
+}
+
+// As a client does when it attaches, which refuses a damaged table.
+void look_at_variables(std::string_view bytes) {
+  try {
+    look_up(model::VariableTable(bytes, kLayouts));
+  } catch (const Error& error) {
+    require(error.code() == DC_E_CONFIG, "a damaged table is DC_E_CONFIG", error.sentence());
+  }
+}
+
 void look_at(const shm::Region& region) {
   sum_of(region.xml());
-  sum_of(region.model());
+  sum_of(region.model().frame);
+  sum_of(region.model().rest);
+  look_at_variables(region.variables());
   shm::busy_with(region.header());
   region.unreleased_blocks();
-  shm::lacks_writes(region.header());
+  shm::losses_of(region.header());
   require(shm::overflow_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
@@ -162,7 +209,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t cut = kind < 16 ? input.take<std::uint16_t>() % whole.header().total_bytes : 0;
   Memory memory(shm::round_up(whole.header().total_bytes - cut, shm::kLine));
   std::memcpy(memory.data(), whole.at(0), memory.size());
-  damage(input, whole, memory);
+  damage(input, kind >= 16 && kind < 32, whole, memory);
   try {
     look_at(shm::Region::attach(shm::SharedMemory::view(memory.data(), memory.size())));
   } catch (const Error& error) {

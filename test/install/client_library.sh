@@ -3,7 +3,7 @@
 set -eu
 library=$1/lib/libdamaris.so.0
 allowed='^(libdamaris|libfmt|libisal|libz|libstdc\+\+|libm|libgcc_s|libc|libpthread|libdl|librt|ld-linux-x86-64|linux-vdso)\.so'
-budget=800000  # bytes without symbols; 630 kB when this was written
+budget=850000  # bytes without symbols; 800 kB when this was written
 
 unset LD_LIBRARY_PATH
 others=$(ldd "$library" | awk '{ n = split($1, part, "/"); print part[n] }' | grep -Ev "$allowed" || true)

@@ -32,6 +32,21 @@ TEST_CASE("a chunked file of several servers keeps nothing of the room that was 
   CHECK(facts.st_blocks * 512 < facts.st_size + 64 * 1024);
 }
 
+TEST_CASE("servers write a file together in a working folder whose name is not UTF-8") {
+  SharedRun run("", "size='16MiB'", "global='2*n'", "\xff\xfe");
+  const std::filesystem::path before = std::filesystem::current_path();
+  run.job.together();  // the folder is there
+  std::filesystem::current_path(std::filesystem::path(run.out).parent_path());
+  if (run.start()) {
+    run.write(0);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  std::filesystem::current_path(before);
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+}
+
 TEST_CASE("a position far from all others costs no variable its file: its blocks are stored one by one") {
   const std::int64_t far = GENERATE(std::int64_t{400'000'000'000'000}, std::int64_t{4'000'000'000'000'000'000});
   SharedRun run("", "size='16MiB'", "");  // where the whole is declared, the write refuses such a position

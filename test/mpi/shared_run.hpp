@@ -15,16 +15,17 @@ namespace damaris::test {
 
 class SharedRun {
  public:
-  // Collective over MPI_COMM_WORLD. `more` are attributes of <hdf5>; its files are in the folder "out" of the job.
+  // Collective over MPI_COMM_WORLD. `more` are attributes of <hdf5>; its files are in the folder "out" of the job, or of
+  // the folder `within` in it, which the XML does not name: it has to be the working folder of all ranks.
   explicit SharedRun(const std::string& more = "", const std::string& buffer = "size='16MiB'",
-                     const std::string& whole = "global='2*n'")
-      : job(4, "2"), out(job.file("out")) {
-    if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::create_directory(out);
+                     const std::string& whole = "global='2*n'", const std::string& within = "")
+      : job(4, "2"), out(job.file(std::filesystem::path(within) / "out")) {
+    if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::create_directories(out);
     ::setenv("DAMARIS_TEST_HIDE", out.c_str(), 1);
     xml_ = "<simulation name='shared'><architecture><dedicated cores='1'/><buffer " + buffer +
            "/></architecture><data><parameter name='n' value='16'/><layout name='line' type='double' dimensions='n' " + whole +
-           "/><variable name='x' layout='line'/></data><storage><hdf5 basename='" + out + "/storm' files='single' " + more +
-           "/></storage><actions>";
+           "/><variable name='x' layout='line'/></data><storage><hdf5 basename='" + (within.empty() ? out : "out") +
+           "/storm' files='single' " + more + "/></storage><actions>";
     for (const char* action : {"hide", "show", "stay"})
       xml_ += "<event name='" + std::string(action) + "' action='" + action + "' using='damaris_test_faults.so' scope='core'/>";
     xml_ += "</actions></simulation>";

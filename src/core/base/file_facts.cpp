@@ -4,7 +4,7 @@
 
 #include <exception>
 
-#include "core/base/answer_within.hpp"
+#include "core/base/answer_about.hpp"
 
 namespace damaris {
 namespace {
@@ -18,7 +18,7 @@ FileFacts facts_of(const std::string& path) {
 }  // namespace
 
 std::optional<FileFacts> facts_within(const std::string& path, std::int64_t timeout_ms) try {
-  return answer_within(timeout_ms, [path] { return facts_of(path); });
+  return answer_about(path, timeout_ms, [path] { return facts_of(path); });
 } catch (const std::exception&) {  // no thread, or no memory for it
   return std::nullopt;
 }

@@ -18,7 +18,7 @@ struct FileFacts {
   uid_t link_owner = 0;  // of the path itself; the rest is of what it leads to
 };
 
-// Looks by answer_within. Returns nothing if the file system has not answered within `timeout_ms`, or if the process may have no more
+// Looks by answer_about. Returns nothing if the file system has not answered within `timeout_ms`, or if the process may have no more
 // threads.
 std::optional<FileFacts> facts_within(const std::string& path, std::int64_t timeout_ms);
 

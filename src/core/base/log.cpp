@@ -3,13 +3,16 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
+#include "core/base/answer_about.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/creator_process.hpp"
 #include "core/base/file.hpp"
@@ -27,6 +30,7 @@ struct Log {
   std::mutex mutex;  // one line at a time
   std::string process_name, place;
   std::unique_ptr<LogTarget> target;
+  LogFileCreation creation = LogFileCreation::immediate;
   LogQueue* queue = nullptr;  // the target, if it is one
   bool is_named_file = false, tried_queue = false;
   CreatorProcess creator;
@@ -38,8 +42,22 @@ constexpr std::int64_t kLastLinesMs = 1000;  // for what a server has still to w
 // Read without a lock: only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
+// At the exit of the process. A fork leaves the target to its parent. The thread that exits may have interrupted the log, in a signal handler.
+void end_log(Log& log) noexcept {
+  if (!log.creator.is_this_process() || !log.mutex.try_lock()) return;
+  std::unique_ptr<LogTarget> target = std::move(log.target);
+  log.queue = nullptr;
+  log.mutex.unlock();
+  end_log_target(std::move(target));
+}
+
+// It outlives all static objects, because threads that a disk holds up may still log.
 Log& the_log() {
-  static Log log;
+  alignas(Log) static std::array<std::byte, sizeof(Log)> memory;
+  static Log& log = *new (memory.data()) Log;
+  static const struct Ender {
+    ~Ender() { end_log(log); }
+  } ender;
   return log;
 }
 
@@ -84,6 +102,37 @@ std::unique_ptr<LogTarget> target_of(const std::string& file, LogFileCreation cr
   return creation == LogFileCreation::immediate ? log_file(file) : lazy_log_file(file);
 }
 
+// Whether lines go to that file already, and its disk does not take them: to open it again would only take time.
+bool is_held_up_at(const Log& log, const std::string& file, LogFileCreation creation) {
+  if (log.target == nullptr || !log.is_named_file || file.empty() || log.creation != creation) return false;
+  return log.place == place_of_log_file(file) && (is_unanswered(file) || (log.queue != nullptr && !log.queue->flush(0)));
+}
+
+bool keep_log(const std::string& file, const std::string& process_name, LogFileCreation creation) {
+  Log& log = the_log();
+  const std::lock_guard<std::mutex> lock(log.mutex);
+  if (!is_held_up_at(log, file, creation)) return false;
+  log.process_name = process_name;
+  return true;
+}
+
+void replace_log(bool is_off, const std::string& file, const std::string& process_name, LogFileCreation creation) {
+  auto target = is_off ? nullptr : target_of(file, creation);
+  std::string place = target == nullptr ? "" : place_of_log_file(file);
+  Log& log = the_log();
+  {
+    const std::lock_guard<std::mutex> lock(log.mutex);
+    log.process_name = process_name;
+    log.place = std::move(place);
+    log.target.swap(target);
+    log.creation = creation;
+    log.queue = nullptr;
+    log.is_named_file = !file.empty();
+    log.tried_queue = false;
+  }
+  end_log_target(std::move(target));
+}
+
 }  // namespace
 
 void make_log() noexcept { (void)the_log(); }
@@ -94,17 +143,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   const char* given = std::getenv("DAMARIS_LOG");
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
-  auto target = level == LogLevel::off ? nullptr : target_of(file, creation);
-  std::string place = target == nullptr ? "" : place_of_log_file(file);
-  {
-    const std::lock_guard<std::mutex> lock(the_log().mutex);
-    the_log().process_name = process_name;
-    the_log().place = std::move(place);
-    the_log().target.swap(target);
-    the_log().queue = nullptr;
-    the_log().is_named_file = !file.empty();
-    the_log().tried_queue = false;
-  }
+  const bool is_off = level == LogLevel::off;
+  if (is_off || !keep_log(file, process_name, creation)) replace_log(is_off, file, process_name, creation);
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,
@@ -126,13 +166,16 @@ bool log_enabled(LogLevel level) noexcept {
   return level != LogLevel::off && static_cast<int>(level) <= current_level.load(std::memory_order_relaxed);
 }
 
-LogThread::LogThread() noexcept try {
-  Log& log = the_log();
-  const std::lock_guard<std::mutex> lock(log.mutex);
-  if (log.target == nullptr) return;
-  if (log.queue == nullptr) begin_queue(log);
-  log.queue->set_wait(0);
-} catch (...) {  // no memory, or no thread
+// Not a function-try-block, whose handler would throw the exception again at its end.
+LogThread::LogThread() noexcept {
+  try {
+    Log& log = the_log();
+    const std::lock_guard<std::mutex> lock(log.mutex);
+    if (log.target == nullptr) return;
+    if (log.queue == nullptr) begin_queue(log);
+    log.queue->set_wait(0);
+  } catch (...) {  // no memory, or no thread
+  }
 }
 
 LogThread::~LogThread() {

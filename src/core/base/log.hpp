@@ -20,8 +20,8 @@ LogLevel log_level(std::string_view name) noexcept;
 enum class LogFileCreation { immediate, lazy };
 
 // Sets level and target; `file` "": standard error. DAMARIS_LOG, if set, overrides `level`. `process_name`, as "server 0", opens each line.
-// Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened. If its disk has not answered after 3 s, lines are
-// queued.
+// Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened. If its disk has not answered after 2 s, lines are
+// queued. A log that it replaces ends within 1 s; it stays if it is in the same file, and that disk still does not answer.
 void configure_log(LogLevel level, const std::string& file, const std::string& process_name,
                    LogFileCreation creation = LogFileCreation::immediate);
 // Where the lines of this process go: an absolute path, or "standard error"; "" for nowhere. A file may not exist yet.

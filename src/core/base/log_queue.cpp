@@ -26,10 +26,19 @@ struct LogQueue::State {
   bool is_ending = false;
   bool is_writing = false;            // lines that the thread has taken
   bool is_stuck = false;              // a write has waited in vain, and not all lines are written since
+  bool is_over = false;               // the thread has written all lines and destroyed the target
   std::unique_ptr<LogTarget> target;  // the thread's
 
   void serve() {
     std::unique_lock<std::mutex> lock(mutex);
+    write_until_end(lock);
+    lock.unlock();
+    target.reset();  // the disk may hang when the file is closed, too
+    lock.lock();
+    is_over = true;
+    changed.notify_all();
+  }
+  void write_until_end(std::unique_lock<std::mutex>& lock) {
     while (true) {
       changed.wait(lock, [this] { return is_ending || !lines.empty(); });
       if (lines.empty()) break;
@@ -95,13 +104,12 @@ LogQueue::~LogQueue() {
     (void)thread_.release();  // its destructor would end the process
     return;
   }
-  const bool is_written = flush(kEndMs);
-  {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->is_ending = true;
-  }
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  state_->is_ending = true;
   state_->changed.notify_all();
-  if (is_written)
+  const bool is_over = state_->changed.wait_for(lock, std::chrono::milliseconds(kEndMs), [this] { return state_->is_over; });
+  lock.unlock();
+  if (is_over)
     thread_->join();
   else
     thread_->detach();

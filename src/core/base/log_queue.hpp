@@ -16,7 +16,8 @@ class LogQueue final : public LogTarget {
   // A write waits up to `wait_ms` until its line is written; once that was too short, not again until all lines are.
   // Throws std::system_error if the process may have no more threads; `target` stays with the caller then.
   LogQueue(std::unique_ptr<LogTarget>& target, std::int64_t wait_ms);
-  // Writes what is queued, for at most a second; then the thread keeps the target. In a fork it does nothing.
+  // Writes what is queued and destroys the target, both within a second; what takes longer is left to the thread. In a fork it does
+  // nothing.
   ~LogQueue() override;
 
   // If 1 MiB of lines is queued, the line is lost, and their number is written once there is room.

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/answer_within.hpp"
+#include "core/base/answer_about.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/line_writer.hpp"
@@ -19,7 +19,7 @@
 namespace damaris {
 namespace {
 
-constexpr std::int64_t kOpeningMs = 3'000;
+constexpr std::int64_t kOpeningMs = 2'000, kClosingMs = 1'000;
 
 // /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
 bool is_device(const std::string& file) {
@@ -65,6 +65,8 @@ class LogFile final : public LogTarget {
     if (descriptor_ < 0 && lazy_) open_beside();
     return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
   }
+  // Whether its end needs the disk.
+  bool is_in_use() const { return descriptor_ >= 0 || !pending_.empty(); }
 
  private:
   static constexpr std::size_t kMostPendingBytes = std::size_t{64} << 10;
@@ -120,12 +122,22 @@ bool standard_error_is_file() noexcept {
 }
 
 std::unique_ptr<LogTarget> log_file(const std::string& path) try {
-  auto opened = answer_within(kOpeningMs, [path] { return opened_log_file(path); });
+  auto opened = answer_about(path, kOpeningMs, [path] { return opened_log_file(path); });
   return opened ? std::move(*opened) : std::make_unique<LogFile>(path, false);
 } catch (const std::system_error&) {  // the process may have no more threads
   return opened_log_file(path);
 }
 
 std::unique_ptr<LogTarget> lazy_log_file(const std::string& path) { return std::make_unique<LogFile>(path, true); }
+
+void end_log_target(std::unique_ptr<LogTarget> target) noexcept try {
+  const auto* file = dynamic_cast<const LogFile*>(target.get());
+  if (file == nullptr || !file->is_in_use()) return;
+  answer_within(kClosingMs, [own = std::move(target)]() mutable {
+    own.reset();
+    return true;
+  });
+} catch (...) {  // no memory, or no thread: it was closed here
+}
 
 }  // namespace damaris

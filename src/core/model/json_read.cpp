@@ -1,6 +1,9 @@
+#include <initializer_list>
+#include <utility>
+
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/json.hpp"
+#include "core/base/json_bytes.hpp"
 #include "core/model/json.hpp"
 
 namespace damaris::model {
@@ -185,38 +188,40 @@ void check_layout(const Layout& l, std::size_t compounds) {
   if (l.type == DC_COMPOUND) check_index(l.compound, compounds, "compound");
 }
 
+void check_frame(const Frame& frame) {
+  for (const Layout& l : frame.layouts) check_layout(l, frame.compounds.size());
+  for (std::size_t i = 0; i < frame.events.size(); ++i)
+    if (frame.events[i].id != i) refuse("an event's id is not its index");
+}
+
 void check(const Model& model) {
-  for (const Layout& l : model.layouts) check_layout(l, model.compounds.size());
+  check_frame(model);
   for (std::size_t i = 0; i < model.variables.size(); ++i) {
     if (model.variables[i].id != i) refuse("a variable's id is not its index");
     check_index(static_cast<std::int64_t>(model.variables[i].layout), model.layouts.size(), "layout");
     for (const std::uint32_t id : model.variables[i].coordinates) check_index(id, model.variables.size(), "variable");
   }
-  for (std::size_t i = 0; i < model.events.size(); ++i) {
-    if (model.events[i].id != i) refuse("an event's id is not its index");
-    for (const Action& a : model.events[i].actions)
+  for (const Event& event : model.events)
+    for (const Action& a : event.actions)
       if (a.plugin != -1) check_index(a.plugin, model.plugins.size(), "plugin");
-  }
 }
 
 // Takes the items of long lists as soon as they are parsed: the tree of 10 000 variables would need twice the memory of the model.
 class TextReader {
  public:
-  Model read(std::string_view text) {
-    const Json rest =
-        Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) { return keeps(depth, event, parsed); });
-    require_version();
-    for (const char* list : {"variables", "layouts", "parameters", "events"})
-      if (const Json& left = rest.at(list); !left.is_array() || !left.empty())
-        refuse(format("its {} are no list of objects", list));
-    read_rest(rest);
-    check(model_);
-    return std::move(model_);
+  void read_frame(std::string_view text) { take_frame(read(text, {"layouts", "parameters", "events"})); }
+  void read_rest(std::string_view text) { take_rest(read(text, {"variables"})); }
+  void read_whole(std::string_view text) {
+    const Json other = read(text, {"layouts", "parameters", "events", "variables"});
+    take_frame(other);
+    take_rest(other);
   }
+  Model& model() noexcept { return model_; }
 
  private:
   // Whether `parsed` becomes part of the tree.
-  bool keeps(int depth, Json::parse_event_t event, const Json& parsed) {
+  bool keeps(int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::value) restore_bytes(parsed);
     if (depth == 1 && event == Json::parse_event_t::key) key_ = parsed.get_ref<const std::string&>();
     if (depth == 1 && event == Json::parse_event_t::value && key_ == "damaris_model") is_known_ = parsed == kJsonVersion;
     if (depth != 2 || event != Json::parse_event_t::object_end) return true;
@@ -235,36 +240,78 @@ class TextReader {
   void require_version() const {
     if (!is_known_) refuse("it is not of this version of Damaris");
   }
-  void read_rest(const Json& json);
+  Json read(std::string_view text, std::initializer_list<const char*> lists) {
+    is_known_ = false;
+    Json other =
+        Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) { return keeps(depth, event, parsed); });
+    require_version();
+    for (const char* list : lists)
+      if (const Json& left = other.at(list); !left.is_array() || !left.empty())
+        refuse(format("its {} are no list of objects", list));
+    return other;
+  }
+  void take_frame(const Json& json);
+  void take_rest(const Json& json);
 
   Model model_;
   std::string key_;  // of the outermost object
   bool is_known_ = false;
 };
 
-void TextReader::read_rest(const Json& j) {
+void TextReader::take_frame(const Json& j) {
   read_value(j.at("simulation"), model_.simulation);
   read_value(j.at("file"), model_.file);
   read_value(j.at("folder"), model_.folder);
   model_.architecture = architecture(j.at("architecture"));
   for (const Json& item : j.at("compounds")) model_.compounds.push_back(compound(item));
-  for (const Json& item : j.at("plugins")) model_.plugins.push_back(plugin(item));
   read_value(j.at("log").at("level"), model_.log.level);
   read_value(j.at("log").at("file"), model_.log.file);
   read_value(j.at("server_log").at("place"), model_.server_log.place);
   read_value(j.at("server_log").at("bytes_before"), model_.server_log.bytes_before);
 }
 
+void TextReader::take_rest(const Json& j) {
+  for (const Json& item : j.at("plugins")) model_.plugins.push_back(plugin(item));
+}
+
+// Runs `read`, and refuses what it throws.
+template <class Read>
+auto read_or_refuse(Read&& read) try {
+  return read();
+} catch (const Json::exception& wrong) {
+  refuse(wrong.what());
+} catch (const ExpressionError& wrong) {
+  refuse(wrong.what());
+}
+
 }  // namespace
 
 Model from_json(std::string_view text) {
-  try {
-    return TextReader().read(text);
-  } catch (const Json::exception& wrong) {
-    refuse(wrong.what());
-  } catch (const ExpressionError& wrong) {
-    refuse(wrong.what());
-  }
+  return read_or_refuse([&] {
+    TextReader reader;
+    reader.read_whole(text);
+    check(reader.model());
+    return std::move(reader.model());
+  });
+}
+
+Model from_json(const JsonPartViews& parts) {
+  return read_or_refuse([&] {
+    TextReader reader;
+    reader.read_frame(parts.frame);
+    reader.read_rest(parts.rest);
+    check(reader.model());
+    return std::move(reader.model());
+  });
+}
+
+Frame frame_from_json(std::string_view text) {
+  return read_or_refuse([&] {
+    TextReader reader;
+    reader.read_frame(text);
+    check_frame(reader.model());
+    return Frame(std::move(reader.model()));
+  });
 }
 
 }  // namespace damaris::model

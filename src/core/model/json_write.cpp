@@ -1,4 +1,4 @@
-#include "core/base/json.hpp"
+#include "core/base/json_bytes.hpp"
 
 #include "core/model/json.hpp"
 
@@ -114,24 +114,34 @@ Json json_list(const std::vector<T>& items) {
   return result;
 }
 
+Json frame_json(const Frame& frame) {
+  return {{"damaris_model", kJsonVersion},
+          {"simulation", frame.simulation},
+          {"file", frame.file},
+          {"folder", frame.folder},
+          {"architecture", json(frame.architecture)},
+          {"parameters", json_list(frame.parameters)},
+          {"compounds", json_list(frame.compounds)},
+          {"layouts", json_list(frame.layouts)},
+          {"events", json_list(frame.events)},
+          {"log", {{"level", frame.log.level}, {"file", frame.log.file}}},
+          {"server_log", {{"place", frame.server_log.place}, {"bytes_before", frame.server_log.bytes_before}}}};
+}
+
+Json rest_json(const Model& model) {
+  return {{"damaris_model", kJsonVersion}, {"variables", json_list(model.variables)}, {"plugins", json_list(model.plugins)}};
+}
+
 }  // namespace
 
 std::string to_json(const Model& model) {
-  const Json result = {{"damaris_model", kJsonVersion},
-                       {"simulation", model.simulation},
-                       {"file", model.file},
-                       {"folder", model.folder},
-                       {"architecture", json(model.architecture)},
-                       {"parameters", json_list(model.parameters)},
-                       {"compounds", json_list(model.compounds)},
-                       {"layouts", json_list(model.layouts)},
-                       {"variables", json_list(model.variables)},
-                       {"events", json_list(model.events)},
-                       {"plugins", json_list(model.plugins)},
-                       {"log", {{"level", model.log.level}, {"file", model.log.file}}},
-                       {"server_log", {{"place", model.server_log.place}, {"bytes_before", model.server_log.bytes_before}}}};
-  // A path need not be UTF-8; it is used in messages only, so a replaced character does no harm.
-  return text_of(result);
+  Json whole = frame_json(model);
+  whole.update(rest_json(model));
+  return text_with_bytes_of(whole);
+}
+
+JsonParts to_json_parts(const Model& model) {
+  return {text_with_bytes_of(frame_json(model)), text_with_bytes_of(rest_json(model))};
 }
 
 }  // namespace damaris::model

@@ -12,14 +12,14 @@ namespace {
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t computed(const Model& model, const Parameter& parameter, const std::vector<std::int64_t>& values) {
+std::int64_t computed(const Frame& frame, const Parameter& parameter, const std::vector<std::int64_t>& values) {
   const auto value_of = [&](const std::string& name) {
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (model.parameters[i].name == name) return values[i];
+      if (frame.parameters[i].name == name) return values[i];
     throw ExpressionError(0, format("parameter '{}' is not known", name));
   };
   const auto fail = [&](const std::string& why) -> Error {
-    return Error(DC_E_ARGUMENT, format("{}: parameter '{}' = '{}': {}", place(model, parameter.where), parameter.name,
+    return Error(DC_E_ARGUMENT, format("{}: parameter '{}' = '{}': {}", place(frame, parameter.where), parameter.name,
                                        parameter.expression.text(), why));
   };
   try {
@@ -61,16 +61,16 @@ NeedOfMpi need_of_mpi(const Model& model) {
 
 }  // namespace
 
-std::vector<std::int64_t> initial_parameters(const Model& model) {
+std::vector<std::int64_t> initial_parameters(const Frame& frame) {
   std::vector<std::int64_t> values;
-  for (const Parameter& parameter : model.parameters) values.push_back(parameter.value);
+  for (const Parameter& parameter : frame.parameters) values.push_back(parameter.value);
   return values;
 }
 
-void update_parameters(const Model& model, std::vector<std::int64_t>& values) {
+void update_parameters(const Frame& frame, std::vector<std::int64_t>& values) {
   std::vector<std::int64_t> next = values;
-  for (std::size_t i = 0; i < model.parameters.size(); ++i)
-    if (!model.parameters[i].expression.names().empty()) next[i] = computed(model, model.parameters[i], next);
+  for (std::size_t i = 0; i < frame.parameters.size(); ++i)
+    if (!frame.parameters[i].expression.names().empty()) next[i] = computed(frame, frame.parameters[i], next);
   values.swap(next);
 }
 
@@ -106,8 +106,8 @@ std::string background_log_file(const Model& model) {
   return name;
 }
 
-std::string place(const Model& model, Location where) {
-  return where.line == 0 ? model.file : format("{}:{}:{}", model.file, where.line, where.column);
+std::string place(const Frame& frame, Location where) {
+  return where.line == 0 ? frame.file : format("{}:{}:{}", frame.file, where.line, where.column);
 }
 
 std::uint64_t type_bytes(dc_type type) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/model/expression.hpp"
-#include "core/model/name_table.hpp"
 
 namespace damaris::model {
 
@@ -40,7 +39,7 @@ struct Compound {
 struct Parameter {
   std::string name;
   dc_type type = DC_INT64;  // an integer type: the range dc_set_parameter accepts
-  Expression expression;    // may use parameters that precede it in Model::parameters
+  Expression expression;    // may use parameters that precede it in Frame::parameters
   std::int64_t value = 0;   // initial value of the expression
   bool constant = false;    // rejected by dc_set_parameter: constant="true" in the XML, or computed from other parameters
   Location where;
@@ -53,7 +52,7 @@ struct GhostWidth {
 struct Layout {
   std::string name;
   dc_type type = DC_FLOAT32;
-  int compound = -1;  // index into Model::compounds for DC_COMPOUND
+  int compound = -1;  // index into Frame::compounds for DC_COMPOUND
   std::uint64_t element_bytes = 4;
   bool fortran_order = false;          // the lists below have the fastest dimension first
   std::vector<Expression> dimensions;  // extents with ghost zones, as written in the XML; never empty: a scalar is {1}
@@ -163,7 +162,9 @@ struct ServerLog {
   std::uint64_t bytes_before = 0;  // of that file, when the server started
 };
 
-struct Model {
+// All of a model but its variables and plugins: what a client keeps in memory of its own, whatever the number of variables. It finds those
+// in the region (variable_table.hpp).
+struct Frame {
   std::string simulation = "simulation";
   std::string file;    // path of the XML as given
   std::string folder;  // in a region: the working directory of its server, which relative paths refer to
@@ -171,25 +172,15 @@ struct Model {
   std::vector<Parameter> parameters;
   std::vector<Compound> compounds;
   std::vector<Layout> layouts;
-  std::vector<Variable> variables;  // ids are indexes
-  std::vector<Event> events;        // ids are indexes
-  std::vector<Plugin> plugins;      // storage first
+  std::vector<Event> events;  // ids are indexes
   LogSettings log;
-  ServerLog server_log;                // in a region
-  std::vector<std::string> old_words;  // warnings "file:line:column: ..." about names of an earlier version; not in a region
+  ServerLog server_log;  // in a region
 };
 
-// Looks up names by full path and, where it is unique, by bare name. Returns -1 if unknown.
-class Names {
- public:
-  explicit Names(const Model& model);
-  int variable(std::string_view name) const;
-  int layout(std::string_view name) const;
-  int event(std::string_view name) const;
-  int parameter(std::string_view name) const;
-
- private:
-  NameTable variables_, layouts_, events_, parameters_;
+struct Model : Frame {
+  std::vector<Variable> variables;     // ids are indexes
+  std::vector<Plugin> plugins;         // storage first
+  std::vector<std::string> old_words;  // warnings "file:line:column: ..." about names of an earlier version; not in a region
 };
 
 // A layout with its expressions evaluated; always in C order (slowest dimension first).
@@ -208,17 +199,17 @@ struct Shape {
   }
 };
 
-// Evaluates `layout` with the given parameter values (indexed as model.parameters).
+// Evaluates `layout` with the given parameter values (indexed as frame.parameters).
 // Throws Error(DC_E_SHAPE) for negative extents, overflow or, unless the shape is empty, a ghost zone wider than its dimension; names the
 // layout, the dimension and the values.
-Shape resolve(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters);
+Shape resolve(const Frame& frame, const Layout& layout, const std::vector<std::int64_t>& parameters);
 
-// The initial values of all parameters, indexed as model.parameters.
-std::vector<std::int64_t> initial_parameters(const Model& model);
+// The initial values of all parameters, indexed as frame.parameters.
+std::vector<std::int64_t> initial_parameters(const Frame& frame);
 
 // Recomputes the parameters whose expressions use others; call it after one of `values` has changed.
 // Throws Error(DC_E_ARGUMENT) for overflow, division by zero or a value outside a parameter's type; `values` is then unchanged.
-void update_parameters(const Model& model, std::vector<std::int64_t>& values);
+void update_parameters(const Frame& frame, std::vector<std::int64_t>& values);
 
 // Bytes that one client writes in a step in which it writes every enabled variable once.
 std::uint64_t step_bytes(const Model& model, const std::vector<std::int64_t>& parameters);
@@ -236,7 +227,7 @@ inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
 std::string background_log_file(const Model& model);
 
 // "cm1.xml:12:5", or the path alone for a default.
-std::string place(const Model& model, Location where);
+std::string place(const Frame& frame, Location where);
 
 // The range of an integer type that dc_set_parameter accepts (the highest uint64 is that of int64).
 std::int64_t lowest(dc_type type);

@@ -17,6 +17,8 @@ std::uint64_t load(const char* from) noexcept {
   return word;
 }
 
+}  // namespace
+
 // Eight bytes at a time; the last ones may be taken twice.
 std::uint32_t hash_of(std::string_view name) noexcept {
   const char* const first = name.data();
@@ -33,15 +35,13 @@ std::uint32_t hash_of(std::string_view name) noexcept {
   return static_cast<std::uint32_t>(mixed(hash));
 }
 
-std::size_t capacity_for(std::size_t names) {
-  std::size_t capacity = 8;
-  while (capacity < 2 * names) capacity *= 2;
-  return capacity;
+std::uint64_t places_for(std::uint64_t names) noexcept {
+  std::uint64_t places = 8;
+  while (places < 2 * names) places *= 2;
+  return places;
 }
 
-}  // namespace
-
-NameTable::NameTable(std::size_t names) : entries_(capacity_for(names)) {}
+NameTable::NameTable(std::size_t names) : entries_(places_for(names)) {}
 
 // The entry with that name, or the unused one where it would be.
 std::size_t NameTable::place_of(std::string_view name, std::uint32_t hash) const noexcept {

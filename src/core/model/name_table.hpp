@@ -1,5 +1,5 @@
 // Finds the index of a name, without an allocation: an open table of hashes, and all names in one string.
-// Used by: Names; a client looks its variables up in it on the path of a write.
+// Used by: names.hpp, off the path of a write. The table that a client looks its variables up in is variable_table.hpp.
 // Before it: the model. After it: an index into one of its lists.
 #pragma once
 
@@ -9,6 +9,12 @@
 #include <vector>
 
 namespace damaris::model {
+
+// Of the name. The same in every process of a build.
+std::uint32_t hash_of(std::string_view name) noexcept;
+
+// The number of places of a table for so many names: a power of two, at least half of them unused.
+std::uint64_t places_for(std::uint64_t names) noexcept;
 
 class NameTable {
  public:
@@ -28,7 +34,7 @@ class NameTable {
   };
   std::size_t place_of(std::string_view name, std::uint32_t hash) const noexcept;
 
-  std::vector<Entry> entries_;  // a power of two, at most half of them used
+  std::vector<Entry> entries_;  // places_for the names
   std::string names_;
 };
 

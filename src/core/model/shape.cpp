@@ -8,8 +8,8 @@ namespace {
 // The expressions of one layout with the current parameter values, and the messages for their errors.
 class Resolver {
  public:
-  Resolver(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters)
-      : model_(model), layout_(layout), parameters_(parameters) {}
+  Resolver(const Frame& frame, const Layout& layout, const std::vector<std::int64_t>& parameters)
+      : frame_(frame), layout_(layout), parameters_(parameters) {}
 
   std::int64_t value(const Expression& expression, const char* what) const {
     const auto value_of = [this](const std::string& name) { return parameter(name); };
@@ -27,18 +27,18 @@ class Resolver {
     std::string values;
     for (const std::string& name : expression.names())
       values += format("{} {}={}", values.empty() ? " with" : ",", name, parameter(name));
-    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{}{}", place(model_, layout_.where), layout_.name, what,
+    return Error(DC_E_SHAPE, format("{}: layout '{}': {} '{}'{}{}", place(frame_, layout_.where), layout_.name, what,
                                     expression.text(), values, why));
   }
 
  private:
   std::int64_t parameter(const std::string& name) const {
-    for (std::size_t i = 0; i < model_.parameters.size(); ++i)
-      if (model_.parameters[i].name == name) return parameters_.at(i);
+    for (std::size_t i = 0; i < frame_.parameters.size(); ++i)
+      if (frame_.parameters[i].name == name) return parameters_.at(i);
     throw Error(DC_E_INTERNAL, format("layout '{}' uses '{}', which the model lacks", layout_.name, name));
   }
 
-  const Model& model_;
+  const Frame& frame_;
   const Layout& layout_;
   const std::vector<std::int64_t>& parameters_;
 };
@@ -54,19 +54,19 @@ void resolve_ghost(const Resolver& resolver, const GhostWidth& ghost, const Expr
         format(" is {}, less than its ghost zones of {} and {}", shape.extents[to], shape.ghost_low[to], shape.ghost_high[to]));
 }
 
-std::uint64_t bytes_of(const Model& model, const Layout& layout, const Shape& shape) {
+std::uint64_t bytes_of(const Frame& frame, const Layout& layout, const Shape& shape) {
   std::int64_t bytes = static_cast<std::int64_t>(layout.element_bytes);
   bool overflow = false;
   for (int d = 0; d < shape.ndims; ++d) overflow = __builtin_mul_overflow(bytes, shape.extents[d], &bytes) || overflow;
   if (overflow)
-    throw Error(DC_E_SHAPE, format("{}: layout '{}' has more than 2^63 bytes", place(model, layout.where), layout.name));
+    throw Error(DC_E_SHAPE, format("{}: layout '{}' has more than 2^63 bytes", place(frame, layout.where), layout.name));
   return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace
 
-Shape resolve(const Model& model, const Layout& layout, const std::vector<std::int64_t>& parameters) {
-  const Resolver resolver(model, layout, parameters);
+Shape resolve(const Frame& frame, const Layout& layout, const std::vector<std::int64_t>& parameters) {
+  const Resolver resolver(frame, layout, parameters);
   Shape shape;
   shape.ndims = static_cast<int>(layout.dimensions.size());
   for (int d = 0; d < shape.ndims; ++d) {
@@ -75,7 +75,7 @@ Shape resolve(const Model& model, const Layout& layout, const std::vector<std::i
     shape.extents[to] = resolver.value(layout.dimensions[from], "dimension");
     if (!layout.global.empty()) shape.global[to] = resolver.value(layout.global[from], "global extent");
   }
-  shape.bytes = bytes_of(model, layout, shape);
+  shape.bytes = bytes_of(frame, layout, shape);
   for (int d = 0; d < shape.ndims && !layout.ghost.empty(); ++d) {
     const int to = layout.fortran_order ? shape.ndims - 1 - d : d;
     const auto from = static_cast<std::size_t>(d);

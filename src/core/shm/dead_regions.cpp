@@ -71,7 +71,7 @@ FoundRegion inspect(const std::string& name) {
   found.spill_file = region.spill_file();
   if (found.alive) return found;
   found.unreleased_blocks = region.unreleased_blocks();
-  found.lacks_writes = lacks_writes(header);
+  found.losses = losses_of(header);
   return found;
 }
 
@@ -165,7 +165,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
         DC_E_STALE_REGION,
         format("the region {} of a dead server (pid {}) holds no dataset, but alone knows that {}; record that with 'damaris "
                "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-               region.name, region.server.pid, omission_text(*region.lacks_writes), region.name));
+               region.name, region.server.pid, region.losses.text(), region.name));
   throw Error(DC_E_STALE_REGION,
               format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
@@ -183,9 +183,8 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
-  log_line(LogLevel::warning,
-           format("removing the region {} of a dead server ({} datasets given up{})", region.name, region.unreleased_blocks,
-                  region.lacks_writes ? "; " + omission_text(*region.lacks_writes) : ""));
+  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up{})", region.name,
+                                     region.unreleased_blocks, region.losses.any() ? "; " + region.losses.text() : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }
@@ -199,16 +198,6 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
   }
   clear_if_dead(found, policy, recover);
 }
-
-}  // namespace
-
-std::string omission_text(const StepRange& steps) {
-  const std::string which =
-      steps.first == steps.last ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last);
-  return format("writes of {} were left out for want of room", which);
-}
-
-namespace {
 
 std::vector<FoundRegion> inspect_all(const std::vector<std::string>& names, std::vector<UnreadRegion>* unread) {
   std::vector<FoundRegion> regions;
@@ -264,7 +253,7 @@ void warn_of_others(const RunKey& key) {
       log_line(LogLevel::warning,
                format("the region {} of a dead server holds {} datasets of another run that were never stored{}; 'damaris "
                       "recover {}' stores them",
-                      other.name, other.unreleased_blocks, other.lacks_writes ? ", and " + omission_text(*other.lacks_writes) : "",
+                      other.name, other.unreleased_blocks, other.losses.any() ? ", and knows that " + other.losses.text() : "",
                       other.name));
 }
 

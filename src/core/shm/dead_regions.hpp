@@ -14,7 +14,7 @@
 
 #include "core/base/process.hpp"
 #include "core/model/model.hpp"
-#include "core/shm/open_steps.hpp"
+#include "core/shm/losses.hpp"
 #include "core/shm/region_names.hpp"
 
 namespace damaris::shm {
@@ -29,14 +29,11 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
-  std::optional<StepRange> lacks_writes;  // open steps with omitted writes; counts as data, because only a recovery records it
-  int servers = 1;                        // of its run
-  std::string spill_file;                 // "": none
-  bool holds_data() const { return unreleased_blocks > 0 || lacks_writes; }
+  Losses losses;           // count as data, because only a recovery records them
+  int servers = 1;         // of its run
+  std::string spill_file;  // "": none
+  bool holds_data() const { return unreleased_blocks > 0 || losses.any(); }
 };
-
-// "writes of step 7 were left out for want of room".
-std::string omission_text(const StepRange& steps);
 
 // A region that no process uses any more and that cannot be read; it may hold data.
 struct UnreadRegion {

@@ -11,7 +11,7 @@ namespace damaris::shm {
 inline void publish_complete(RegionHeader& header, std::int64_t step) noexcept {
   if (step > header.last_complete.load(std::memory_order_relaxed)) header.last_complete.store(step, std::memory_order_relaxed);
 }
-// Who sees these finds the reports about these steps in its mailbox.
+// A client that sees these finds the reports about these steps in its mailbox.
 inline void publish_durable(RegionHeader& header, std::int64_t step) noexcept {
   header.last_durable.store(step, std::memory_order_release);
 }
@@ -31,6 +31,10 @@ inline void begin_release(RegionHeader& header, std::int64_t step) noexcept {
   header.releasing.store(step, std::memory_order_relaxed);  // each release of a block is a release of this, too
 }
 inline void end_release(RegionHeader& header) noexcept { header.releasing.store(kNoStep, std::memory_order_release); }
+
+struct StepRange {
+  std::int64_t first = 0, last = 0;
+};
 
 // The steps that a server had stored when it died, in order; and one that it was releasing, which may come after steps that a recovery could
 // not store.

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <vector>
 
+#include "core/shm/frontier.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
@@ -61,18 +63,39 @@ inline bool is_given_up(const RegionHeader& header, std::int64_t step) noexcept 
          holds(header.given_up_first, header.given_up_last);
 }
 
-// The steps that a dead server has given up, but for those of the range of the oldest ones.
-inline std::vector<std::int64_t> given_up_steps(const RegionHeader& header) {
-  constexpr std::size_t kMost = 1 << 20;  // a stray write may have changed the run
-  std::vector<std::int64_t> steps;
+// Steps that a dead server has given up since the last one that is durable, whose line, as that of each step before, is in the manifest.
+struct GivenUp {
+  bool any() const { return !steps.empty() || among; }
+  // From the first to the last.
+  std::optional<StepRange> range() const {
+    if (!any()) return std::nullopt;
+    const StepRange known = steps.empty() ? *among : StepRange{steps.front(), steps.back()};
+    return among ? StepRange{std::min(known.first, among->first), std::max(known.last, among->last)} : known;
+  }
+
+  std::vector<std::int64_t> steps;  // ascending
+  std::optional<StepRange> among;   // more than the header has entries for: all of these that had data
+};
+
+inline GivenUp given_up_unrecorded(const RegionHeader& header) {
+  constexpr std::size_t kMost = 1 << 16;                                             // a stray write may have changed a run
+  const std::int64_t durable = header.last_durable.load(std::memory_order_relaxed);  // the server is dead
+  GivenUp found;
+  if (durable > kHighestStep) return found;
   for (const StepRun& run : header.given_up) {
     const std::int64_t first = run.first.load(std::memory_order_relaxed), last = run.last.load(std::memory_order_relaxed);
     const std::int64_t stride = run.stride.load(std::memory_order_relaxed);
-    if (first < 0 || last > kHighestStep || stride < 1) continue;
-    for (std::int64_t step = first; step <= last && steps.size() < kMost; step += stride) steps.push_back(step);
+    if (first < 0 || last > kHighestStep || stride < 1 || stride > kHighestStep) continue;
+    const std::int64_t passed = durable < first ? 0 : (durable - first) / stride + 1;  // steps of the run
+    if (passed > (last - first) / stride) continue;
+    for (std::int64_t step = first + passed * stride; step <= last && found.steps.size() < kMost; step += stride)
+      found.steps.push_back(step);
   }
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  std::sort(found.steps.begin(), found.steps.end());
+  const std::int64_t first = std::max(header.given_up_first.load(std::memory_order_relaxed), durable + 1);
+  const std::int64_t last = header.given_up_last.load(std::memory_order_relaxed);
+  if (first <= last && last <= kHighestStep) found.among = {first, last};
+  return found;
 }
 
 }  // namespace damaris::shm

@@ -2,8 +2,8 @@
 // Used by: the server (creates it), clients (attach to it), recovery (reads it after the server's death).
 // Before it: the compiled model determines the sizes. After it: lane.hpp, arena.hpp and mailbox.hpp operate on these bytes.
 //
-// [header | slots | lane spans | XML text | compiled model | lanes | arenas]; offsets are bytes from the start of the region. With a
-// shared pool there is one arena for all lanes.
+// [header | slots | lane spans | XML text | compiled model: frame, rest, table of the variables | lanes | arenas]; offsets are bytes from the
+// start of the region. With a shared pool there is one arena for all lanes.
 // The comment of every field gives its writer (S server, C client) and, if it is shared after start-up, the memory order.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
 inline constexpr std::uint64_t kOpenSteps = 256;  // open steps whose facts, besides their blocks, recovery finds in full
 
-inline constexpr std::uint64_t kGivenUp = 16;  // runs of steps that were given up, which a flush distinguishes from stored ones
+inline constexpr std::uint64_t kGivenUp = 64;  // runs of steps that were given up, which a flush distinguishes from stored ones
 
 enum class RegionState : std::uint32_t {
   making = 0,
@@ -58,7 +58,9 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t slots_offset;
   std::uint64_t spans_offset;
   std::uint64_t xml_offset, xml_bytes;
-  std::uint64_t model_offset, model_bytes;
+  std::uint64_t frame_offset, frame_bytes;  // json.hpp
+  std::uint64_t rest_offset, rest_bytes;
+  std::uint64_t variables_offset, variables_bytes;  // variable_table.hpp
   std::uint64_t server_start_time;
   std::uint64_t server_space;  // PID and time namespace of server_pid and server_start_time
   std::int32_t server_pid;

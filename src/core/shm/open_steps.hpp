@@ -102,10 +102,6 @@ inline OverflowSteps overflow_steps(const RegionHeader& header, const SettledSte
       (facts & kLacksWrites) != 0};
 }
 
-struct StepRange {
-  std::int64_t first = 0, last = 0;
-};
-
 // The range of steps that recovery must record as partial regardless of the remaining blocks; nothing if there is none.
 inline std::optional<StepRange> lacks_writes(const RegionHeader& header) {
   const SettledSteps settled = settled_steps(header);

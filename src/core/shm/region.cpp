@@ -20,7 +20,7 @@ namespace damaris::shm {
 namespace {
 
 struct Geometry {
-  std::uint64_t slots, spans, pool, xml, model, lanes, lane_stride, arenas, total;
+  std::uint64_t slots, spans, pool, xml, frame, rest, variables, lanes, lane_stride, arenas, total;
 };
 
 // Bytes of each lane's arena, or of the single pool.
@@ -36,8 +36,10 @@ Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shar
   g.spans = g.slots + spec.clients * sizeof(ClientSlot);
   g.pool = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
   g.xml = g.pool + (is_pooled(spec.pooled, spec.clients, spec.threads) ? sizeof(PoolHeader) : 0);
-  g.model = round_up(g.xml + spec.xml.size(), kLine);
-  g.lanes = round_up(g.model + spec.model.size(), kPage);
+  g.frame = round_up(g.xml + spec.xml.size(), kLine);
+  g.rest = g.frame + spec.model.frame.size();
+  g.variables = round_up(g.rest + spec.model.rest.size(), kLine);
+  g.lanes = round_up(g.variables + spec.variables.size(), kPage);
   g.lane_stride = round_up(lane_bytes(spec.lane_messages), kPage);
   g.arenas = g.lanes + lanes * g.lane_stride;
   g.total = g.arenas;
@@ -60,8 +62,12 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.pool_offset = is_pooled(spec.pooled, spec.clients, spec.threads) ? g.pool : 0;
   header.xml_offset = g.xml;
   header.xml_bytes = spec.xml.size();
-  header.model_offset = g.model;
-  header.model_bytes = spec.model.size();
+  header.frame_offset = g.frame;
+  header.frame_bytes = spec.model.frame.size();
+  header.rest_offset = g.rest;
+  header.rest_bytes = spec.model.rest.size();
+  header.variables_offset = g.variables;
+  header.variables_bytes = spec.variables.size();
   const ProcessId self = this_process();
   header.server_pid = self.pid;
   header.server_start_time = self.start_time;
@@ -124,7 +130,9 @@ Region Region::create(const RegionSpec& spec) {
   auto* header = new (region.at(0)) RegionHeader{};
   fill_header(*header, spec, g);
   std::memcpy(region.at(g.xml), spec.xml.data(), spec.xml.size());
-  std::memcpy(region.at(g.model), spec.model.data(), spec.model.size());
+  std::memcpy(region.at(g.frame), spec.model.frame.data(), spec.model.frame.size());
+  std::memcpy(region.at(g.rest), spec.model.rest.data(), spec.model.rest.size());
+  std::memcpy(region.at(g.variables), spec.variables.data(), spec.variables.size());
   for (std::uint32_t client = 0; client < spec.clients; ++client) {
     auto* slot = new (region.at(g.slots + client * sizeof(ClientSlot))) ClientSlot{};
     slot->id.store(-1, std::memory_order_relaxed);
@@ -193,8 +201,9 @@ bool Region::is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept 
 bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  constants_ = {h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, {}, {}, {}};
-  const Text xml = {h.xml_offset, h.xml_bytes}, model = {h.model_offset, h.model_bytes};
+  constants_ = {h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, {}, {}, {}, {}};
+  const Text xml = {h.xml_offset, h.xml_bytes}, frame = {h.frame_offset, h.frame_bytes}, rest = {h.rest_offset, h.rest_bytes},
+             variables = {h.variables_offset, h.variables_bytes};
   const std::uint64_t spans = h.spans_offset, messages = constants_.lane_messages, slots = constants_.slots_offset;
   const std::uint64_t lanes = std::uint64_t{constants_.clients} * constants_.threads;
   if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || messages == 0 || messages > kMostMessages ||
@@ -202,10 +211,13 @@ bool Region::load_constants() {
     return false;
   if (slots % kLine != 0 || spans % alignof(LaneSpan) != 0 || constants_.pool % kLine != 0) return false;
   if (!is_there(slots, constants_.clients * sizeof(ClientSlot)) || !is_there(spans, lanes * sizeof(LaneSpan)) ||
-      !is_there(xml.offset, xml.bytes) || !is_there(model.offset, model.bytes) || !is_there(constants_.pool, sizeof(PoolHeader)))
+      !is_there(constants_.pool, sizeof(PoolHeader)))
     return false;
+  for (const Text& text : {xml, frame, rest, variables})
+    if (!is_there(text.offset, text.bytes)) return false;
   constants_.xml = text_at(memory_, xml);
-  constants_.model = text_at(memory_, model);
+  constants_.model = {text_at(memory_, frame), text_at(memory_, rest)};
+  constants_.variables = text_at(memory_, variables);
   const auto* span = reinterpret_cast<const LaneSpan*>(at(spans));
   constants_.spans.assign(span, span + lanes);
   return std::all_of(constants_.spans.begin(), constants_.spans.end(), [&](const LaneSpan& s) {

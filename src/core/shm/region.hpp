@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/json.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/layout.hpp"
 #include "core/shm/shared_memory.hpp"
@@ -23,7 +24,8 @@ struct RegionSpec {
   std::uint64_t config_place = 0;  // place_digest of its path
   std::uint64_t run = 0;           // digest of its run_identity, or a number agreed on by its processes
   std::string spill;               // absolute path of the spill file; "": none
-  std::string model;               // compiled, JSON
+  model::JsonParts model;          // compiled
+  std::string variables;           // variable_table_of the model
   std::uint32_t clients = 1;
   std::uint32_t threads = 1;
   std::uint64_t lane_messages = 1024;    // a power of two
@@ -58,7 +60,9 @@ class Region {
   std::uint32_t threads() const noexcept { return constants_.threads; }
   std::uint64_t lane_messages() const noexcept { return constants_.lane_messages; }
   std::string_view xml() const noexcept { return constants_.xml; }
-  std::string_view model() const noexcept { return constants_.model; }
+  // For recovery and the server. A client reads only the frame, and finds its variables in the table.
+  model::JsonPartViews model() const noexcept { return constants_.model; }
+  std::string_view variables() const noexcept { return constants_.variables; }
   // The name of the machine that created the region. It becomes part of file names, so it never contains '/'.
   std::string host() const;
   // Path of the server's spill file; "" for none, and if the field is not a valid path for this region, because the file will be opened and
@@ -95,7 +99,8 @@ class Region {
   struct Constants {
     std::uint32_t clients = 0, threads = 0;
     std::uint64_t lane_messages = 0, slots_offset = 0, pool = 0;
-    std::string_view xml, model;
+    std::string_view xml, variables;
+    model::JsonPartViews model;
     std::vector<LaneSpan> spans;
   };
 

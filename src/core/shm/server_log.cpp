@@ -68,7 +68,7 @@ std::string only_in(const model::ServerLog& log) {
 model::ServerLog server_log_of_this_process() { return with_size({log_place(), 0}); }
 
 model::ServerLog log_of(const Region& region) try {
-  return model::from_json(region.model()).server_log;
+  return model::frame_from_json(region.model().frame).server_log;
 } catch (const Error&) {  // the region is damaged, or one of a test without a model
   return {};
 }

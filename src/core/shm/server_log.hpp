@@ -17,7 +17,7 @@ model::ServerLog server_log_of_this_process();
 model::ServerLog log_of_background_server(const model::Model& model);
 // "see its log, PLACE", or that no log says why.
 std::string see_log(const model::ServerLog& log);
-// The log of the server of `region`. Reads all of its model.
+// The log of the server of `region`. Reads the frame of its model.
 model::ServerLog log_of(const Region& region);
 // The log in which a server has written something; where it has not, why.
 struct FoundLog {
@@ -31,7 +31,7 @@ FoundLog find_log(const model::ServerLog& log);
 std::string log_says(const FoundLog& log, const std::string& what);
 // The same of a server that goes on: without a look at the file, to which it may write later.
 std::string log_will_say(const model::ServerLog& log, const std::string& what);
-// The end of "... reports are": "only in the server's log, PLACE", or that they are lost. Reads all of the region's model.
+// The end of "... reports are": "only in the server's log, PLACE", or that they are lost. Reads the frame of the region's model.
 std::string only_in_log(const Region& region);
 // The same, in the server.
 std::string only_in_own_log();

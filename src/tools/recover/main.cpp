@@ -66,8 +66,8 @@ void list(const std::string& name) {
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
               found.host.c_str(), found.server.pid, found.folder.c_str());
   if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
-  if (found.lacks_writes) std::printf("  %s, which nothing else records\n", shm::omission_text(*found.lacks_writes).c_str());
-  if (found.datasets == 0 && !found.lacks_writes) std::printf("  nothing that was not stored\n");
+  if (found.losses.any()) std::printf("  %s, which perhaps nothing else records\n", found.losses.text().c_str());
+  if (found.datasets == 0 && !found.losses.any()) std::printf("  nothing that was not stored\n");
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
@@ -76,7 +76,7 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
   if (result.left == 0) {
-    const auto& partial = found.lacks_writes;
+    const auto partial = found.losses.range();
     std::printf("%s: %s%s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
                 found.datasets == 0 ? "" : " stored",
                 result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",

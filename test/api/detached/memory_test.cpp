@@ -1,8 +1,55 @@
-// A server that the kernel kills because memory is short.
+// What a client takes of the memory, and a server that the kernel kills because memory is short.
 #include "memory_limit.hpp"
 #include "recover.hpp"
+#include "support/peak_memory.hpp"
 
 namespace damaris::test {
+namespace {
+
+std::string with_variables(int count, const std::string& server = "") {
+  std::string data = "<layout name='line' type='double' dimensions='16'/><variable name='x' layout='line'/>";
+  for (int i = 0; i < count; ++i)
+    data += "<variable name='v" + std::to_string(i) + "' layout='line' unit='K' description='a variable of many'/>";
+  return "<simulation name='run'><architecture><clients count='1'/>" + server + "</architecture><data>" + data +
+         "</data></simulation>";
+}
+
+// Memory that no file stands behind: the heap, the stacks and what else is a process's own.
+std::uint64_t anonymous_bytes(pid_t pid) {
+  std::ifstream sums("/proc/" + std::to_string(pid) + "/smaps_rollup");
+  for (std::string word; sums >> word;)
+    if (std::uint64_t kib = 0; word == "Anonymous:" && sums >> kib) return kib << 10;
+  FAIL("no smaps_rollup of process " << pid);
+  return 0;
+}
+
+// What the client takes from its start to the end of its first step.
+std::uint64_t bytes_of_start(TestClient& client) {
+  CHECK(client("nothing").code != DC_OK);  // it has started
+  const std::uint64_t before = anonymous_bytes(client.process().pid());
+  for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
+  const std::uint64_t bytes = anonymous_bytes(client.process().pid()) - before;
+  client.must("finalize");
+  return bytes;
+}
+
+}  // namespace
+
+// They were 16 MiB when each client had the model.
+TEST_CASE("the variables of the model take no memory of a client that does not write them") {
+  if (!kMemoryIsOurs) return;
+  Run run;
+  run.folder().write("run.xml", with_variables(10'000));
+  const auto server = run.ready_server();
+  CHECK(bytes_of_start(run.client(0)) < 512 << 10);
+}
+
+TEST_CASE("a client that has parsed the configuration to start the server keeps little of it") {
+  if (!kMemoryIsOurs) return;
+  Run run;
+  run.folder().write("run.xml", with_variables(10'000, "<server start='auto'/>"));
+  CHECK(bytes_of_start(run.client(0)) < 4 << 20);
+}
 
 TEST_CASE("a server that is killed for want of memory loses nothing: its clients get the error, and 'damaris recover' stores all") {
   MemoryLimit limit(32 << 20);

@@ -73,6 +73,25 @@ TEST_CASE("recovery adds to the run: the files, the manifest, the master file, a
   CHECK_THAT(values_of(run.folder().file("out/x.h5")), Catch::Contains("1, 1, 1, 1, 1"));
 }
 
+TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in one whose name looks alike") {
+  Run run("<clients count='1'/>", storage());
+  const std::string odd = run.folder().file("\xff\xfe"), alike = run.folder().file("\xef\xbf\xbd\xef\xbf\xbd");
+  const bool has_double = GENERATE(true, false);
+  if (has_double) std::filesystem::create_directories(alike + "/out");
+  std::filesystem::create_directories(odd + "/out");
+  shm::FoundRegion region;
+  {
+    const InFolder folder(odd);
+    region = kill_with_data(run);
+  }
+  run.drop(0);
+  const Output output = damaris({"recover", region.name});
+  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  CHECK(damaris({"verify", odd + "/out/x"}).status == 0);
+  CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(" 2 steps, "));
+  if (has_double) CHECK(std::filesystem::is_empty(alike + "/out"));
+}
+
 TEST_CASE("a step of which all writes were refused is named by verify and recover --list, and recorded by a recovery") {
   Run run("<clients count='1'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));

@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/base/log.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "server/watchdog.hpp"
 #include "support/temp_folder.hpp"
@@ -220,6 +221,7 @@ TEST_CASE("where the system gives no thread the codec compresses with the one th
     s.must(dc_finalize(), "dc_finalize");
     const auto header = std::make_unique<shm::RegionHeader>();
     const server::Watchdog none(*header, std::chrono::seconds(1));
+    const LogThread no_thread;
   });
   CHECK(simulation.stored_steps() == 1);
   CHECK(simulation.content("server.log").find("the system allows only 1 of the 4 threads of threads=\"...\"") != std::string::npos);

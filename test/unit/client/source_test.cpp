@@ -20,7 +20,8 @@ struct OneVariable {
     model.layouts[0].name = "tile";
     model.layouts[0].where.line = 4;
     model.variables.emplace_back();
-    model.variables[0].path = "t";
+    model.variables[0].name = model.variables[0].path = "t";
+    table = damaris::model::variable_table_of(model);
     variable.type = DC_FLOAT32;
     variable.element_bytes = 4;
     variable.shape.ndims = 2;
@@ -28,9 +29,13 @@ struct OneVariable {
     variable.shape.extents[1] = 3;
     variable.shape.bytes = 24;
   }
-  void check(const Source& source) const { check_source(model, variable, source, 7); }
+  void check(const Source& source) const { check_source(declared(), variable, source, 7); }
+  damaris::client::Declarations declared() const {
+    return damaris::client::Declarations::of(std::make_shared<const damaris::model::Frame>(model), table);
+  }
 
   damaris::model::Model model;
+  std::string table;
   damaris::client::Variable variable;
   float data[6] = {};
 };

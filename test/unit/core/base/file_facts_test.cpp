@@ -9,6 +9,7 @@
 #include <atomic>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {
@@ -47,11 +48,15 @@ TEST_CASE("what is at a path is known, links and all") {
   CHECK((a_folder->exists && !a_folder->is_regular));
 }
 
-TEST_CASE("a file system that does not answer is left behind after the time-out") {
+TEST_CASE("a file system that does not answer is left behind after the time-out, and not waited for again until it has") {
   const test::TempFolder folder;
   folder.write("hangs", "12345");
   hangs = true;
   const auto facts = facts_within(folder.file("hangs"), 20);
+  const auto start = Clock::now();
+  CHECK_FALSE(facts_within(folder.file("hangs"), 15'000));
+  CHECK_FALSE(facts_within(folder.path().string() + "/./hangs", 15'000));
+  CHECK(seconds_since(start) < 20);
   hangs = false;
   CHECK_FALSE(facts);
   while (hanging > 0) ::usleep(1'000);

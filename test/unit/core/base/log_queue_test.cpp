@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace damaris::test {
 namespace {
 
 struct Written {
-  std::promise<void> opened;
+  std::promise<void> opened, closed;
   std::shared_future<void> gate = opened.get_future().share();
   std::string text;
 };
@@ -26,6 +27,21 @@ class GatedTarget final : public LogTarget {
     written_->gate.wait();
     written_->text.append(line);
   }
+
+ private:
+  std::shared_ptr<Written> written_;
+};
+
+// Its end waits for the gate.
+class UnclosableTarget final : public LogTarget {
+ public:
+  explicit UnclosableTarget(std::shared_ptr<Written> written) : written_(std::move(written)) {}
+  ~UnclosableTarget() override {
+    written_->gate.wait();
+    written_->text.append("closed\n");
+    written_->closed.set_value();
+  }
+  void write(std::string_view line) override { written_->text.append(line); }
 
  private:
   std::shared_ptr<Written> written_;
@@ -74,6 +90,28 @@ TEST_CASE(
   queue.set_wait(60'000);
   queue.write("in time\n");
   CHECK(written->text.substr(written->text.size() - 8) == "in time\n");
+}
+
+TEST_CASE("the end of a log does not wait for a file that cannot be closed; its thread closes it as soon as the disk answers") {
+  const auto written = std::make_shared<Written>();
+  {
+    std::unique_ptr<LogTarget> target = std::make_unique<UnclosableTarget>(written);
+    LogQueue queue(target, 0);
+    queue.write("line\n");
+  }
+  written->opened.set_value();
+  REQUIRE(written->closed.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready);
+  CHECK(written->text == "line\nclosed\n");
+}
+
+TEST_CASE("the end of a log whose disk answers has closed the file") {
+  const auto written = std::make_shared<Written>();
+  written->opened.set_value();
+  {
+    std::unique_ptr<LogTarget> target = std::make_unique<UnclosableTarget>(written);
+    const LogQueue queue(target, 0);
+  }
+  CHECK(written->text == "closed\n");
 }
 
 TEST_CASE("a fork, which has no thread that writes, writes its lines itself") {

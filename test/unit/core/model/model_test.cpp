@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/model/names.hpp"
 #include "support/errors.hpp"
 #include "unit/core/model/example_model.hpp"
 
@@ -12,14 +13,15 @@ using damaris::test::example_model;
 
 TEST_CASE("a variable is found by its path, and by its bare name where that is unique") {
   const Model model = example_model();
-  const Names names(model);
-  REQUIRE(names.variable("air/t") == 0);
-  REQUIRE(names.variable("sea/t") == 1);
-  REQUIRE(names.variable("t") == -1);
-  REQUIRE(names.variable("salt") == 2);
-  REQUIRE(names.variable("sea/salt") == 2);
-  REQUIRE(names.variable("body") == 3);
-  REQUIRE(names.variable("Salt") == -1);
+  const VariableNames variables(model);
+  const FrameNames names(model);
+  REQUIRE(variables.find("air/t") == 0);
+  REQUIRE(variables.find("sea/t") == 1);
+  REQUIRE(variables.find("t") == -1);
+  REQUIRE(variables.find("salt") == 2);
+  REQUIRE(variables.find("sea/salt") == 2);
+  REQUIRE(variables.find("body") == 3);
+  REQUIRE(variables.find("Salt") == -1);
   REQUIRE(names.layout("list") == 1);
   REQUIRE(names.event("quiet") == 1);
   REQUIRE(names.parameter("nj") == 1);
@@ -29,7 +31,7 @@ TEST_CASE("a variable is found by its path, and by its bare name where that is u
 TEST_CASE("a path wins over an equal bare name") {
   Model model = example_model();
   model.variables = {damaris::test::variable(0, "sea/", "t", 0), damaris::test::variable(1, "", "t", 0)};
-  REQUIRE(Names(model).variable("t") == 1);
+  REQUIRE(VariableNames(model).find("t") == 1);
 }
 
 TEST_CASE("a computed parameter follows the ones it uses") {

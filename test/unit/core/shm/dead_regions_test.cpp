@@ -224,7 +224,7 @@ TEST_CASE("a dead region that cannot be read is refused by default, naming it, a
     change(dead, [](const Region& region) { region.header().abi = kAbi + 1; });
   }
   SECTION("damaged") {
-    change(dead, [](const Region& region) { region.header().model_offset = ~0ull; });
+    change(dead, [](const Region& region) { region.header().frame_offset = ~0ull; });
   }
   const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);

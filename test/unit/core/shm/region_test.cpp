@@ -24,7 +24,8 @@ RegionSpec spec(const std::string& name) {
   spec.simulation = "unit";
   spec.host = "here";
   spec.xml = "<simulation/>";
-  spec.model = "{}";
+  spec.model = {"{}", "{\"variables\":[]}"};
+  spec.variables = "a table";
   spec.clients = 3;
   spec.buffer_bytes = 300 * 1024;
   return spec;
@@ -37,7 +38,9 @@ TEST_CASE("rule 6: a region describes itself: it has configuration, model, sizes
   const Region made = Region::create(spec(name));
   const Region seen = Region::attach(name);
   CHECK(seen.xml() == "<simulation/>");
-  CHECK(seen.model() == "{}");
+  CHECK(seen.model().frame == "{}");
+  CHECK(seen.model().rest == "{\"variables\":[]}");
+  CHECK(seen.variables() == "a table");
   CHECK(seen.client_count() == 3);
   CHECK(seen.header().config_digest == digest("<simulation/>"));
   CHECK(seen.header().server_pid == ::getpid());
@@ -86,7 +89,9 @@ TEST_CASE("attach refuses another ABI version, a damaged header, a short file an
     CHECK(error.sentence().find(versions) != std::string::npos);
   }
   SECTION("an offset outside") {
-    region.header().model_offset = ~0ull;
+    auto& header = region.header();
+    std::uint64_t* const offset = GENERATE_REF(&header.frame_offset, &header.rest_offset, &header.variables_offset);
+    *offset = ~0ull;
     CHECK(error_of([&] { Region::attach(name); }).sentence().find("is damaged") != std::string::npos);
   }
   SECTION("a count that overflows") {

@@ -24,7 +24,7 @@ Region region_with(const model::ServerLog& log) {
   model::Model model;
   model.server_log = log;
   RegionSpec spec;
-  spec.model = model::to_json(model);
+  spec.model = model::to_json_parts(model);
   return Region::create(spec);
 }
 

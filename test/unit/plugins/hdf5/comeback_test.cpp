@@ -1,4 +1,5 @@
 // A process that comes back into its own run while others of it go on: what it had stored before stays, and counts as it should.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,10 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
 
+#include "manifest/members.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
@@ -204,6 +208,88 @@ TEST_CASE("the recovery of a server's data into its run is not a return: it leav
     CHECK(step.complete);
     CHECK(step.files.size() == (number == 2 || number == 3 ? 1 : 2));
   }
+}
+
+namespace {
+
+std::unique_ptr<ServerOf> server_with(const TempFolder& folder, const char* node, const char* regions,
+                                      const char* exists = "append") {
+  return std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, regions, "local", node);
+}
+
+int init_of_recovery(const TempFolder& folder, const char* node, const char* regions) {
+  return server_with(folder, node, regions, "recover")->plugin->init_code;
+}
+
+}  // namespace
+
+TEST_CASE("a recovery adds to the run of its server, whether that began the run, joined it or came back, and to no other's") {
+  const TempFolder folder;
+  store_all(*server_with(folder, "node8", "of an earlier run"), {0});
+  const auto first = server_with(folder, "node7", "first");
+  store_all(*first, {1});
+  store_and_be_killed([&] { return server_with(folder, "node8", "joined"); }, {1});
+  CHECK(init_of_recovery(folder, "node8", "joined") == DC_OK);
+  store_and_be_killed([&] { return server_with(folder, "node8", "back"); }, {2});
+  const bool first_lives = GENERATE(true, false);
+  if (!first_lives) REQUIRE(first->plugin->finalize() == DC_OK);
+  for (const char* its : {"joined", "back"}) CHECK(init_of_recovery(folder, "node8", its) == DC_OK);
+  if (!first_lives) CHECK(init_of_recovery(folder, "node7", "first") == DC_OK);
+  for (const char* others : {"of an earlier run", "of nobody", ""})
+    CHECK(init_of_recovery(folder, "node8", others) == DC_E_NO_OUTPUT);
+  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).regions ==
+        std::set<std::string>{"of an earlier run", "first", "joined", "back"});
+}
+
+TEST_CASE("a run that has stored nothing stays in the manifest if its data may have to be recovered") {
+  const TempFolder folder;
+  store_all(*server_with(folder, "node7", "of an earlier run"), {0});
+  const auto first = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", "append"}, {"retry-ms", "600000"}}, false,
+                                                "first", "local", "node7");
+  SECTION("of a server that joined it and was killed") {
+    store_and_be_killed([&] { return server_with(folder, "node8", "joined"); }, {});
+    REQUIRE(first->plugin->finalize() == DC_OK);
+    CHECK(init_of_recovery(folder, "node8", "joined") == DC_OK);
+  }
+  SECTION("of the server that began it and could not store them") {
+    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
+    Blocks blocks(1);
+    blocks.add(variable, 0, {4}, std::vector<float>(4, 1.0F));
+    blocks.view().ending = 1;
+    struct rlimit before = {};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const struct rlimit none = {0, before.rlim_max};  // no file can be opened
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const int code = first->plugin->on_step(blocks.view());
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE(code == DC_REFUSED);
+    REQUIRE(first->plugin->finalize() == DC_OK);
+    CHECK(init_of_recovery(folder, "node7", "first") == DC_OK);
+  }
+}
+
+TEST_CASE("a run of connected servers that has stored nothing stays in the manifest if one of them was killed") {
+  const TempFolder folder;
+  store_all(*server_with(folder, "node7", "of an earlier run"), {0});
+  {
+    ServerOf keeper(folder, 0, 2, {{"exists", "append"}}, true, "run");
+    REQUIRE(keeper.plugin->finalize() == DC_OK);
+  }
+  ServerOf recovery(folder, 1, 2, {{"exists", "recover"}}, false, "run");
+  CHECK(recovery.plugin->init_code == DC_OK);
+}
+
+TEST_CASE("each process of a run is in its manifest also if that was moved away, whoever begins the next one") {
+  const TempFolder folder;
+  const auto first = server_with(folder, "node7", "first"), second = server_with(folder, "node8", "second");
+  for (const auto* server : {&first, &second}) store_all(**server, {0});
+  std::filesystem::rename(folder.file("storm.jsonl"), folder.file("moved.jsonl"));
+  const bool in_order = GENERATE(true, false);
+  for (const auto* server : {in_order ? &first : &second, in_order ? &second : &first}) store_all(**server, {1});
+  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).regions == std::set<std::string>{"first", "second"});
+  CHECK(damaris::manifest::Members(folder.file("storm.jsonl")).count() == 2);
+  for (const auto* server : {&first, &second}) REQUIRE((*server)->plugin->finalize() == DC_OK);
+  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) CHECK(step.complete);
 }
 
 TEST_CASE("of a step that a process stores again after it came back the last version counts, and the log says so") {
