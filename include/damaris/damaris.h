@@ -228,7 +228,7 @@ DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
  *   Waits    at most the XML's buffer timeout, for a full lane.
  *   Returns  with the step ended: DC_E_NOT_COMMITTED; DC_E_EARLIER_IO, the error of the lowest step up to this one that no call has returned
  *            yet; DC_N_PLUGIN if there is none; with `dedicated cores="0"` DC_E_TIMEOUT after the XML's finalize timeout, when other processes have not ended
- *            it. Without effect: DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL, after which the call can be repeated. */
+ *            it. Without effect: DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL and DC_E_MEMORY, after which the call can be repeated. */
 DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.

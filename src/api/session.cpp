@@ -83,12 +83,22 @@ client::PumpResult Session::pump() {
     return client::PumpResult::waiting;
   }
   const ProcessGuard process_guard;
-  if (server_->poll()) {
-    last_work_ = Clock::now();
-    return client::PumpResult::worked;
+  bool is_short = false;
+  try {
+    if (server_->poll()) {
+      last_work_ = Clock::now();
+      return client::PumpResult::worked;
+    }
+  } catch (const std::bad_alloc&) {
+    if (shm::state_of(server_->region()->header()) == shm::RegionState::lost)
+      throw Error(
+          DC_E_SERVER_LOST,
+          "a fault has ended the server in this process: it ran out of memory in work that cannot be repeated; what it had not "
+          "stored is lost");
+    is_short = true;  // a later call repeats what the server could not do; this call has not failed
   }
-  if (!server_->busy()) return client::PumpResult::idle;
-  const client::PumpResult waiting = server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
+  if (!is_short && !server_->busy()) return client::PumpResult::idle;
+  const client::PumpResult waiting = is_short || server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
   // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();

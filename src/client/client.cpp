@@ -179,11 +179,18 @@ Deadline Client::lane_deadline() const {
   return finalize_deadline_.value_or(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms));
 }
 
-void Client::close_steps_below(std::int64_t step) {
+void Client::note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) noexcept try {
+  cancelled_ +=
+      format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", declared_.variables.path(key.first), key.second, step);
+} catch (const std::bad_alloc&) {
+  if (cancelled_.empty()) cancelled_ = "a block";  // too short to need memory
+}
+
+// The server may have drained the end of the step already: so nothing in here may fail.
+void Client::close_steps_below(std::int64_t step) noexcept {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) {
-      cancelled_ += format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", declared_.variables.path(key.first),
-                           key.second, block.step);
+      note_cancelled(key, block.step);
       writer->arena.cancel(*block.header);
     }
     writer->allocated.clear();
@@ -268,6 +275,14 @@ Status Client::end_iteration(std::int64_t step) {
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
+  try {
+    return after_end(step);
+  } catch (const std::bad_alloc&) {  // the step has ended: what there is to report waits for the next call
+    return {};
+  }
+}
+
+Status Client::after_end(std::int64_t step) {
   const std::int64_t timeout_ms = declared_.frame->architecture.finalize_timeout_ms;
   if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,

@@ -81,7 +81,7 @@ std::string ServerLink::log_says_why() const {
 
 // Where the data are that the lost server has not stored. A region without its name vanishes with its last process.
 std::string ServerLink::region_location(const char* when) const {
-  if (region_->name().empty()) return "what was published stays in memory";
+  if (region_->name().empty()) return "what it had not stored is lost";
   const std::string place = "/dev/shm" + region_->name();
   if (!region_->memory().has_name())
     return format(

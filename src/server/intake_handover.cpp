@@ -22,8 +22,9 @@ bool IntakeSide::hand_out_reads() {
 
 void IntakeSide::submit(Job job) {
   if (auto* const actions = std::get_if<RunActions>(&job)) {
-    ++actions_of_[actions->key.step];
+    std::size_t& count = actions_of_[actions->key.step];
     actions_.push_back(std::move(*actions));
+    ++count;
   } else {
     backlog_.push_back(std::move(job));
   }
@@ -38,11 +39,12 @@ bool IntakeSide::hand_out_backlog() {
 // One at a time: only what the work side may read at this moment cannot be spilled.
 bool IntakeSide::hand_out_action() {
   if (actions_out_ || actions_.empty() || handover_.jobs.full()) return false;
-  RunActions actions = std::move(actions_.front());
+  RunActions& next = actions_.front();
+  next.step = ledger_.open(next.key.step).show(roster_.size(), next.seen);
+  RunActions actions = std::move(next);
   actions_.pop_front();
   const auto of_step = actions_of_.find(actions.key.step);
   if (--of_step->second == 0) actions_of_.erase(of_step);
-  actions.step = ledger_.open(actions.key.step).show(roster_.size(), actions.seen);
   actions_out_ = true;
   Job job = std::move(actions);
   return handover_.jobs.try_push(job);
@@ -65,8 +67,8 @@ bool IntakeSide::hand_out_step(bool urgent) {
   // Complete steps that nothing was written in.
   const std::int64_t complete = std::min({roster_.frontier(), ledger_.highest_step(), first_with_actions - 1});
   if (complete <= completed_) return false;
-  passing_ = complete;
   Job job = PassSteps{complete, lost(), never_attached()};
+  passing_ = complete;
   return handover_.jobs.try_push(job);
 }
 
@@ -90,21 +92,23 @@ void IntakeSide::submit_leave() {
 bool IntakeSide::take_answers() {
   bool any = false;
   signals_.note_looks(handover_.looks());  // first: see Handover::looks
-  while (std::optional<Answer> answer = handover_.answers.try_pop()) {
-    std::visit([this](auto& one) { take(one); }, *answer);
+  while (taking_ || (taking_ = handover_.answers.try_pop())) {
+    std::visit([this](auto& one) { take(one); }, *taking_);
+    taking_.reset();  // only now: an answer whose handling fails is taken once more
     any = true;
   }
   return any;
 }
 
 void IntakeSide::take(ActionsRun& answer) {
-  actions_out_ = false;
-  if (Step* step = ledger_.find(answer.key.step)) step->end_showing();
-  for (const Status& report : answer.reports) {
+  for (; !answer.reports.empty(); answer.reports.erase(answer.reports.begin())) {
+    const Status& report = answer.reports.front();
     if (report.code < DC_OK) failures_.record_logged(report);
     roster_.notify_all_clients({answer.key.step, report});
   }
+  if (Step* step = ledger_.find(answer.key.step)) step->end_showing();
   signals_.end_actions(answer.key, answer.scope, answer.slot);
+  actions_out_ = false;
 }
 
 void IntakeSide::take(StepsPassed& answer) {
@@ -116,12 +120,12 @@ void IntakeSide::take(StepsPassed& answer) {
 
 // The last report of this server about its steps. None of them is marked as processed, so recovery takes them all.
 void IntakeSide::take(StepLeft& answer) {
-  step_out_.reset();
-  leaves_steps_ = true;
-  all_durable_ = false;
   const std::string sentence = format("{}: {}", left_text(answer.step), answer.why);
   failures_.record(DC_E_IO, sentence);
   notify_all_clients({DC_E_IO, sentence});
+  step_out_.reset();
+  leaves_steps_ = true;
+  all_durable_ = false;
   roster_.deliver();
 }
 
@@ -137,7 +141,10 @@ void IntakeSide::take(PluginReport& answer) {
   if (answer.status.is_notice()) notify_all_clients(answer.status);
 }
 
-void IntakeSide::take(Decision& answer) { signals_.decide(answer); }
+void IntakeSide::take(Decision& answer) {
+  const Indivisible whole(handover_.torn);
+  signals_.decide(answer);
+}
 
 void IntakeSide::take(ReadServed& answer) {
   --reads_out_;
@@ -151,16 +158,18 @@ void IntakeSide::take(PluginsFinalized& answer) { finalize_result_ = std::move(a
 
 dc_step_t IntakeSide::begin(Step& step) {
   if (adoption_) adoption_->restore(step);
-  if (!adoption_ && back_pressure_.should_reduce()) {
-    step.reduce_harder(infos_.on_full());
-    region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
-  }
+  const bool reduces = !adoption_ && back_pressure_.should_reduce();
+  if (reduces) step.reduce_harder(infos_.on_full());
   dc_step_t view = step.view(roster_.size());
+  if (reduces) region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
   view.complete = 1;
   return view;
 }
 
 void IntakeSide::account_for(Step& step) const {
+  step.missing.clear();  // of a call that has failed
+  step.absent.clear();
+  step.never_attached = 0;
   for (const Member& member : roster_.members()) {
     if (member.id < 0)
       ++step.never_attached;
@@ -174,15 +183,17 @@ void IntakeSide::account_for(Step& step) const {
 }
 
 void IntakeSide::take(StepProcessed& answer) {
-  step_out_.reset();
-  const PluginHost::StepResult& result = answer.result;
+  PluginHost::StepResult& result = answer.result;
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", answer.step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
     failures_.record_logged(result.first_failure);
     roster_.notify_all_clients({answer.step, result.first_failure});
+    result.first_failure = {};
   }
-  for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
+  for (; !result.notices.empty(); result.notices.erase(result.notices.begin()))
+    roster_.notify_all_clients({answer.step, result.notices.front()});
+  step_out_.reset();
   all_durable_ &= result.durable;
   if (!result.durable && !adoption_) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
   last_given_up_ = !result.durable;

@@ -79,13 +79,15 @@ bool IntakeSide::drain_lane(Member& member, Lane& lane) {
 }
 
 void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
-  lane.broken = true;
   const std::string sentence = format("the lane of client {} is damaged ({}): it is no longer read", member.id, why);
   failures_.record(DC_E_CLIENT_LOST, sentence);
   roster_.notify_all_clients({std::max<std::int64_t>(member.last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   roster_.leave(member, Member::Presence::gone);
+  lane.broken = true;
 }
 
+// If it throws, as std::bad_alloc, the message stays in its lane and is taken once more: so whatever has an effect that a second time would
+// add to comes last, and needs no memory.
 // A message of step j ends all earlier steps of its lane; a read refers to a step of another run and ends none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
@@ -108,7 +110,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     case shm::MessageKind::signal:
       if (adoption_) return;  // too late to run its actions
       if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
-      return signals_.receive(member, message.name, message.step);
+      return receive_signal(member, message);
     case shm::MessageKind::end_iteration:
       ledger_.open(message.step).count_waits(message.count);
       return roster_.end(member, lane, message.step);
@@ -129,6 +131,11 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
   }
 }
 
+void IntakeSide::receive_signal(const Member& member, const shm::Message& message) {
+  const Indivisible whole(handover_.torn);
+  signals_.receive(member, message.name, message.step);
+}
+
 void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& message) {
   if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
   const bool drops = message.kind == shm::MessageKind::dropped;
@@ -144,8 +151,13 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   if (held || !asked.fault.empty())
     return reject(member, lane,
                   format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
-  ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
+  try {
+    ledger_.hold(asked.block);
+  } catch (...) {
+    reads_.pop_back();
+    throw;
+  }
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
@@ -155,13 +167,15 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   std::string fault = intake.fault;
   if (fault.empty()) fault = held ? "the server already holds it" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;
-  if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
   const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
   const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
-  const std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
-  ledger_.open(message.step).record_loss(sentence);
-  failures_.record(code, sentence);
+  std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
+  Step& step = ledger_.open(message.step);
+  step.reserve_refusal();
   roster_.notify(member, {message.step, {code, sentence}});
+  failures_.record(code, sentence);
+  if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
+  step.record_loss(std::move(sentence));
 }
 
 void IntakeSide::stop_waiting() {
@@ -229,11 +243,12 @@ bool IntakeSide::spill_one() {
 
 bool IntakeSide::complete_steps() {
   bool any = false;
-  while (Step* step = ledger_.complete_next(roster_.frontier())) {
+  while (Step* step = ledger_.next_to_complete(roster_.frontier())) {
     any = true;
-    shm::publish_complete(region_->header(), step->step());
-    signals_.complete(step->step());
     account_for(*step);
+    signals_.complete(step->step());
+    ledger_.mark_complete(*step);
+    shm::publish_complete(region_->header(), step->step());
   }
   return any;
 }

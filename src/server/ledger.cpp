@@ -9,12 +9,30 @@
 
 namespace damaris::server {
 
+namespace {
+
+template <class T>
+void make_room_for_one(std::vector<T>& list) {
+  constexpr std::size_t kFirst = 8;
+  if (list.size() == list.capacity()) list.reserve(std::max(2 * list.size(), kFirst));
+}
+
+}  // namespace
+
+// A message of which the handling fails is taken once more. So the key, by which a dataset is known, comes last of all that needs memory.
 bool Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
-  if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
+  make_room_for_one(blocks_);
+  make_room_for_one(datasets_);
+  const bool is_new_source = sources_.insert(dataset.source).second;
+  try {
+    if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
+  } catch (...) {
+    if (is_new_source) sources_.erase(dataset.source);
+    throw;
+  }
   blocks_.push_back(block);
   blocks_.back().arrival = datasets_.size();
   datasets_.push_back(dataset);
-  sources_.insert(dataset.source);
   sorted_ = false;
   return true;
 }
@@ -32,21 +50,27 @@ bool Step::has_spilled(const dc_dataset_t& dataset) const {
   return false;
 }
 
-void Step::record_loss(const std::string& sentence) {
+void Step::record_loss(std::string sentence) {
   constexpr std::size_t kMostSentences = 20;  // a faulty client may send any number of invalid blocks
+  if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(std::move(sentence));
   ++lost_;
   lost_texts_are_current_ = false;
-  if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(sentence);
+}
+
+void Step::reserve_refusal() {
+  make_room_for_one(refused_blocks_);
+  make_room_for_one(lost_sentences_);
 }
 
 void Step::update_lost_texts() {
   if (lost_texts_are_current_) return;  // a plugin may have the pointers
-  lost_texts_are_current_ = true;
   lost_texts_.clear();
   for (const std::string& sentence : lost_sentences_) lost_texts_.push_back(sentence.c_str());
-  if (lost_ == lost_sentences_.size()) return;
-  lost_summary_ = format("{} datasets of this step were refused in all", lost_);
-  lost_texts_.push_back(lost_summary_.c_str());
+  if (lost_ != lost_sentences_.size()) {
+    lost_summary_ = format("{} datasets of this step were refused in all", lost_);
+    lost_texts_.push_back(lost_summary_.c_str());
+  }
+  lost_texts_are_current_ = true;
 }
 
 void Step::refuse(std::uint32_t variable, bool drops) {
@@ -57,7 +81,6 @@ void Step::refuse(std::uint32_t variable, bool drops) {
 
 void Step::sort() {
   if (sorted_) return;
-  sorted_ = true;
   const auto key = [](const dc_dataset_t& d) { return std::make_tuple(d.variable->id, d.source, d.block); };
   std::vector<std::size_t> order(datasets_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -70,6 +93,7 @@ void Step::sort() {
   }
   datasets_.swap(datasets);
   blocks_.swap(blocks);
+  sorted_ = true;
 }
 
 dc_step_t Step::view(std::size_t client_count) {
@@ -101,12 +125,11 @@ dc_step_t Step::view(std::size_t client_count) {
 StepCopy Step::show(std::size_t client_count, std::size_t count) {
   const dc_step_t all = view(client_count);
   std::vector<dc_dataset_t> datasets;
-  for (std::size_t i = 0; i < datasets_.size(); ++i) {
-    if (blocks_[i].arrival >= count) continue;
-    blocks_[i].shown = true;
-    datasets.push_back(datasets_[i]);
-  }
-  return {all, std::move(datasets)};
+  for (std::size_t i = 0; i < datasets_.size(); ++i)
+    if (blocks_[i].arrival < count) datasets.push_back(datasets_[i]);
+  StepCopy copy = {all, std::move(datasets)};
+  for (HeldBlock& block : blocks_) block.shown |= block.arrival < count;
+  return copy;
 }
 
 void Step::end_showing() {
@@ -166,8 +189,10 @@ bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
 }
 
 void Ledger::hold_refused(std::int64_t step, const HeldBlock& block) {
+  Step& of = open(step);
+  of.reserve_refusal();
   if (block.spilled.record == nullptr) hold(block);
-  open(step).hold_refused(block);
+  of.hold_refused(block);
 }
 
 std::vector<Step*> Ledger::newest_first() {
@@ -216,20 +241,30 @@ Step* Ledger::find(std::int64_t step) {
 }
 
 std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
-  if (open(dataset.step).add(dataset, block)) {
-    if (block.spilled.record == nullptr) hold(block);
+  Step& step = open(dataset.step);
+  if (!step.has(dataset)) {
+    const bool is_in_region = block.spilled.record == nullptr;
+    if (is_in_region) hold(block);
+    try {
+      step.add(dataset, block);
+    } catch (...) {
+      if (is_in_region) forget(block);
+      throw;
+    }
     return "";
   }
   return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,
                 dataset.source, dataset.step);
 }
 
-Step* Ledger::complete_next(std::int64_t frontier) {
+Step* Ledger::next_to_complete(std::int64_t frontier) {
   const auto next = steps_.upper_bound(complete_);
-  if (next == steps_.end() || next->first > frontier) return nullptr;
-  complete_ = next->first;
-  next->second.complete_since = Clock::now();
-  return &next->second;
+  return next == steps_.end() || next->first > frontier ? nullptr : &next->second;
+}
+
+void Ledger::mark_complete(Step& step) noexcept {
+  complete_ = step.step();
+  step.complete_since = Clock::now();
 }
 
 Step* Ledger::next_unprocessed(bool& another) {

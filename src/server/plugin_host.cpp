@@ -31,7 +31,10 @@ PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::
 }
 
 PluginHost::~PluginHost() {
-  if (creator_.is_this_process()) finalize();
+  if (creator_.is_this_process()) try {
+      finalize();
+    } catch (...) {  // no memory for what a plugin has to say
+    }
 }
 
 LoadedPlugin* PluginHost::find_function(const model::Action& action) const {
@@ -165,13 +168,16 @@ Status PluginHost::run(const model::Action& action, const dc_event_t& event, con
   });
 }
 
+// Without effect if it throws, but for room.
 void PluginHost::begin(const dc_step_t& step) {
-  begun_ = true;
-  next_plugin_ = 0;
+  failure_texts_.reserve(failures_.size());
+  stored_datasets_.reserve(step.dataset_count);
   reported_failures_ = std::exchange(failures_, {});
   failure_texts_.clear();
   for (const std::string& failure : reported_failures_) failure_texts_.push_back(failure.c_str());
   select_stored_datasets(step);
+  next_plugin_ = 0;
+  begun_ = true;
 }
 
 void PluginHost::select_stored_datasets(const dc_step_t& step) {
@@ -223,6 +229,7 @@ void PluginHost::update_wait_text(LoadedPlugin& plugin, const Status& call) {
 PluginHost::StepResult PluginHost::take_result() { return std::exchange(result_, {}); }
 
 void PluginHost::take_files(LoadedPlugin& plugin) {
+  result_.files.reserve(result_.files.size() + plugin.files.size());
   std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
   plugin.files.clear();
 }

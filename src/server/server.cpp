@@ -42,7 +42,10 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
 }
 
 Server::~Server() {
-  if (creator_.is_this_process()) close();
+  if (creator_.is_this_process()) try {
+      close();
+    } catch (const std::bad_alloc&) {  // the plugins are finalized with the work side
+    }
 }
 
 // The ids of a detached server's clients are known only when they attach; no step completes before all have.
@@ -63,6 +66,16 @@ bool Server::intake_pass() {
 }
 
 bool Server::poll() {
+  if (state_ == State::broken) return false;
+  try {
+    return pass();
+  } catch (...) {
+    if (handover_.torn.load(std::memory_order_relaxed) && creator_.is_this_process()) end_by_fault(thrown_status());
+    throw;
+  }
+}
+
+bool Server::pass() {
   bool worked = intake_pass();
   worked |= work_.pass();
   if (intake_.take_answers()) {
@@ -70,6 +83,12 @@ bool Server::poll() {
     release_clients();
   }
   return worked;
+}
+
+// In place: what an exception has left half done can neither be finished nor be done again.
+void Server::end_by_fault(const Status& cause) noexcept {
+  fail(cause);
+  work_.abandon_plugins();
 }
 
 void Server::release_clients() {
@@ -106,10 +125,11 @@ std::optional<Unstored> Server::unstored() const {
 }
 
 bool Server::finished() {
+  if (state_ == State::broken) return true;
   if (!leave_submitted_) {
     if (!intake_.all_left() || !intake_.is_drained()) return false;
-    leave_submitted_ = true;
     intake_.submit_leave();
+    leave_submitted_ = true;
     intake_.hand_out(true);
   }
   return intake_.all_servers_left();
@@ -173,7 +193,7 @@ void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
     heed(stop);
-    if (poll()) {
+    if (pass()) {
       sleep_ms = kShortSleepMs;
       continue;
     }

@@ -38,7 +38,7 @@ class Server final : public Serving {
     return work_.is_refused() && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
   }
   std::optional<Unstored> unstored() const override;
-  bool busy() override { return intake_.busy() || !work_.agreed(intake_.completed()); }
+  bool busy() override { return state_ != State::broken && (intake_.busy() || !work_.agreed(intake_.completed())); }
   Status run(const std::atomic<bool>* stop = nullptr) override;
   Status close() override;
   const Status& first_failure() const noexcept { return failures_.first(); }
@@ -62,6 +62,7 @@ class Server final : public Serving {
     broken,  // ended by a fault: unstored data are left to recovery
   };
 
+  bool pass();
   bool intake_pass();
   void release_clients();
   bool holds_clients();
@@ -78,6 +79,7 @@ class Server final : public Serving {
   void report_end();
   void end_close();
   void fail(const Status& cause) noexcept;
+  void end_by_fault(const Status& cause) noexcept;
   void preserve_unstored_data() noexcept;
   void note_stopped();
 

@@ -77,9 +77,9 @@ bool WorkSide::send_answers() {
 bool WorkSide::take_jobs() {
   int taken = 0;
   for (; taken < kJobsPerVisit && unsent_.empty(); ++taken) {
-    std::optional<Job> job = handover_.jobs.try_pop();
-    if (!job) break;
-    std::visit([this](auto& one) { take(one); }, *job);
+    if (!job_ && !(job_ = handover_.jobs.try_pop())) break;
+    std::visit([this](auto& one) { take(one); }, *job_);
+    job_.reset();  // only now: a job that fails for want of memory is taken once more
     send_answers();
   }
   return taken > 0;
@@ -87,6 +87,7 @@ bool WorkSide::take_jobs() {
 
 bool WorkSide::forward_decisions() {
   bool any = false;
+  const Indivisible whole(handover_.torn);
   while (const std::optional<Decision> decision = coordinator_->poll()) {
     answer(*decision);
     any = true;
@@ -97,6 +98,7 @@ bool WorkSide::forward_decisions() {
 }
 
 bool WorkSide::deliver_posts() {
+  const Indivisible whole(handover_.torn);
   int taken = 0;
   for (; taken < kPostsPerVisit; ++taken) {
     const std::optional<Post> post = coordinator_->next_post();
@@ -109,7 +111,25 @@ bool WorkSide::deliver_posts() {
 // Returns false if the plugins only wait for their turn, or for another server.
 bool WorkSide::work_at_step() {
   if (!step_) return false;
-  if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
+  if (!is_through_) {
+    if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
+    const PluginHost::Pass pass = pass_to_plugins();
+    if (pass == PluginHost::Pass::again) return true;
+    if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
+    is_through_ = true;
+  }
+  if (is_refused_) {
+    answer(StepLeft{step_->view.step, host_.refusal()});
+  } else {
+    answer(StepProcessed{step_->view.step, {}});
+    std::get<StepProcessed>(unsent_.back()).result = host_.take_result();  // after the answer has found memory
+  }
+  is_refused_ = is_through_ = false;
+  step_.reset();
+  return true;
+}
+
+PluginHost::Pass WorkSide::pass_to_plugins() {
   holds_lease_ = true;
   if (handover_.lease.take_moved()) host_.data_moved(step_->view);
   step_->view.age_s = seconds_since(step_->complete_since);
@@ -117,21 +137,15 @@ bool WorkSide::work_at_step() {
   step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
   const PluginHost::Pass pass = host_.process(step_->view);
   continues_ = pass == PluginHost::Pass::again;
-  if (continues_) return true;
+  if (continues_) return pass;
   holds_lease_ = false;
   handover_.lease.give_back();
   is_refused_ = pass == PluginHost::Pass::refused;
-  if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
-  if (is_refused_)
-    answer(StepLeft{step_->view.step, host_.refusal()});
-  else
-    answer(StepProcessed{step_->view.step, host_.take_result()});
-  is_refused_ = false;
-  step_.reset();
-  return true;
+  return pass;
 }
 
 bool WorkSide::idle() {
+  const Indivisible whole(handover_.torn);
   Status failure;
   const bool more = host_.idle(failure);
   report(failure);
@@ -148,8 +162,8 @@ bool WorkSide::try_leave() {
     log_awaited_servers();
     return false;
   }
-  state_ = State::left;
   answer(AllLeft{});
+  state_ = State::left;
   return true;
 }
 
@@ -176,6 +190,7 @@ void WorkSide::take(RunActions& job) {
 }
 
 void WorkSide::run(RunActions job) {
+  const Indivisible whole(handover_.torn);
   ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {
@@ -191,9 +206,9 @@ void WorkSide::take(ProcessStep& job) { step_ = job; }
 
 void WorkSide::take(PassSteps& job) {
   if (job.step > passed_) {
-    passed_ = job.step;
-    host_.set_lost(std::move(job.lost), job.never_attached);
+    host_.set_lost(job.lost, job.never_attached);
     report(host_.passed(job.step));
+    passed_ = job.step;
   }
   answer(StepsPassed{job.step});
 }
@@ -223,7 +238,8 @@ void WorkSide::take(ServeRead& job) {
 void WorkSide::take(Leave&) { state_ = State::leaving; }
 
 void WorkSide::take(FinalizePlugins& job) {
-  host_.set_lost(std::move(job.lost), job.never_attached);
+  host_.set_lost(job.lost, job.never_attached);
+  const Indivisible whole(handover_.torn);
   answer(PluginsFinalized{host_.finalize()});
   state_ = State::finalized;
 }

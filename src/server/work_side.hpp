@@ -55,6 +55,7 @@ class WorkSide {
   bool forward_decisions();
   bool deliver_posts();
   bool work_at_step();
+  PluginHost::Pass pass_to_plugins();
   bool idle();
   bool try_leave();
   void log_awaited_servers();
@@ -80,12 +81,14 @@ class WorkSide {
   PluginHost host_;
   Handover& handover_;
   State state_ = State::working;
+  std::optional<Job> job_;              // has come, and is not taken as a whole
   std::deque<Answer> unsent_;           // the ring was full
   std::optional<ProcessStep> step_;     // in hand
   bool holds_lease_ = false;            // of its datasets
   bool continues_ = false;              // a plugin is to be called for it again at once
   std::optional<RunActions> later_;     // then; there is never more than one
   bool is_refused_ = false;             // by the file system, for now
+  bool is_through_ = false;             // the plugins are done with the step, and only its answer is due
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   std::optional<Deadline> awaited_log_deadline_;
 };
