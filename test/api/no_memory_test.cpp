@@ -145,7 +145,8 @@ TEST_CASE("whichever allocation of a call in place fails, the call can be repeat
 }
 
 TEST_CASE(
-    "where the server in place cannot repeat work that a failed allocation has interrupted, it ends, says so, and stores nothing wrong") {
+    "where the server in place cannot repeat work that a failed allocation has interrupted, it ends, says so, and stores nothing "
+    "wrong") {
   const std::string events = "<event name='seen' action='record' using='damaris_test_recorder.so' scope='core'/>";
   const Result whole = store(events, -1, 0);
   REQUIRE(whole.lines.size() >= 2 * kSteps);
