@@ -13,15 +13,17 @@ void write(int step, int block, std::int64_t place, double value) {
   CHECK(dc_write_block("x", step, block, values.data()) == DC_OK);
 }
 
-TEST_CASE("a chunked file of several servers keeps nothing of the room that was reserved for its values") {
-  SharedRun run("filters='shuffle,deflate:1'");
+TEST_CASE("a chunked file of several servers keeps nothing of the space that was reserved for its values") {
+  const bool placed = GENERATE(true, false);
+  const std::string settings = GENERATE("filters='shuffle,deflate:1'", "reduce='relative:0.01,deflate'");
+  INFO(settings << (placed ? ", one array" : ", a dataset for each block"));
+  SharedRun run(settings, "size='32MiB'", placed ? "global='2*n'" : "");
   if (run.start()) {
-    constexpr std::int64_t kCount = 500'000;
-    const std::vector<double> zeros(kCount);
-    const std::int64_t place = run.rank() * kCount;
-    REQUIRE(dc_set_parameter("n", kCount) == DC_OK);
-    REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
-    CHECK(dc_write("x", 0, zeros.data()) == DC_OK);
+    const std::int64_t count = placed ? 500'000 : 20'000, place = run.rank() * count;
+    const std::vector<double> zeros(static_cast<std::size_t>(count));
+    REQUIRE(dc_set_parameter("n", count) == DC_OK);
+    if (placed) REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+    for (int block = 0; block < (placed ? 1 : 20); ++block) CHECK(dc_write_block("x", 0, block, zeros.data()) == DC_OK);
     CHECK(run.end(0).empty());
     CHECK(dc_finalize() == DC_OK);
   }

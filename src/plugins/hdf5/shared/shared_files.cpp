@@ -1,6 +1,7 @@
 #include "shared_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -237,7 +238,16 @@ std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t by
   return checksum;
 }
 
+// Chunks rarely need all the space that was reserved for them. HDF5 gives it back only if it shortens the file.
+void SharedFiles::give_back_reserve(const OutputFile& output) {
+  struct stat facts = {};
+  const bool is_known = ::fstat(output.descriptor(), &facts) == 0;
+  if (is_known && ::ftruncate(output.descriptor(), facts.st_size) != 0)
+    throw_system_failure(errno, "shorten", output.temporary_path());
+}
+
 std::uint64_t SharedFiles::publish(OutputFile& output, const SharedLayout& layout) const {
+  give_back_reserve(output);
   const std::uint64_t bytes = output.publish(settings_.existing != manifest::Existing::refuse);
   begin_(std::filesystem::path(output.final_path()).filename().string());
   host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(layout));

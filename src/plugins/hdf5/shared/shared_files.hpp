@@ -65,6 +65,7 @@ class SharedFiles {
                                 const std::function<void()>& check, manifest::FileEntry& entry);
   std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
+  static void give_back_reserve(const OutputFile& output);
   std::uint64_t publish(OutputFile& output, const SharedLayout& layout) const;
 
   const dc_host_t& host_;
