@@ -285,6 +285,9 @@ typedef struct dc_host_t {
 } dc_host_t;
 
 /* The shortest plugin: one function that the XML names as an action. The server calls it for each event that is bound to it, with the step
+  /* Reports, from init or on_step of a storage that `damaris recover` has started, a step that the storage records as incomplete. The
+   * command lists these steps. */
+  void (*partial)(void* self, int64_t step);
  * of the event, as far as it has arrived, and with a host of its own.
  *   Returns  DC_OK or a negative code, by policy as above. A missing shared object or symbol ends the start with DC_E_PLUGIN. */
 typedef int (*dc_action_fn)(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host);

@@ -29,12 +29,17 @@ struct RecordedSteps {
     return found != reporters.end() && found->second.count(server) > 0;
   }
 
+  void forget(const Reporter& server) {
+    for (auto& [step, servers] : reporters) servers.erase(server);
+  }
+
   std::string regions;  // of the run
   std::map<std::int64_t, std::set<Reporter>> reporters;
 };
 
-// `record`: the path of the manifest. Reads it line by line, and keeps only what it returns.
-RecordedSteps steps_of_last_run(const std::string& record);
+// `record`: the path of the manifest. Reads it line by line, and keeps only what it returns. With `regions`, those of a server: not what
+// this server had recorded before it came back with them.
+RecordedSteps steps_of_last_run(const std::string& record, const std::string& regions = "");
 
 class UnrecordedSteps {
  public:

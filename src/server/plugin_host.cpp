@@ -70,6 +70,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.regions = facts_.regions.c_str();
     host.run = facts_.run.c_str();
     host.waits = LoadedPlugin::wait;
+    host.partial = LoadedPlugin::note_partial;
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);
@@ -282,6 +283,12 @@ bool PluginHost::idle(Status& first_failure) {
 bool PluginHost::wants_idle() const noexcept {
   return std::any_of(plugins_.begin(), plugins_.end(),
                      [](const auto& plugin) { return plugin->called && !plugin->disabled && plugin->table.on_idle != nullptr; });
+std::set<std::int64_t> PluginHost::partial_steps() const {
+  std::set<std::int64_t> steps;
+  for (const auto& plugin : plugins_) steps.insert(plugin->partial.begin(), plugin->partial.end());
+  return steps;
+}
+
 }
 
 Status PluginHost::deliver(const Post& post) {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,8 @@ class PluginHost {
   bool wants_idle() const noexcept;
   // Delivers a post to its plugin. Returns the plugin's failure or notice, if any.
   Status deliver(const Post& post);
+  // In a recovery: the steps that the storage has recorded as incomplete.
+  std::set<std::int64_t> partial_steps() const;
   // Finalizes every plugin, also those switched off, so that they can free resources. Returns as passed().
   Status finalize();
   // Calls no plugin any more, not even its finalize: after a fault the rest is left to recovery.

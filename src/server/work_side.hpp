@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -28,6 +29,7 @@ class WorkSide {
   int index() const { return coordinator_->index(); }
   // In place: the other processes have ended `step` as well.
   bool agreed(std::int64_t step) const { return coordinator_->agreed(step); }
+  std::set<std::int64_t> partial_steps() const { return host_.partial_steps(); }
   void abandon_plugins() noexcept { host_.abandon(); }
 
   // Takes jobs, delivers messages of other servers, and gives the step in hand to the plugins once. Returns whether anything was done.

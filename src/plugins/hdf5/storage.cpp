@@ -312,6 +312,7 @@ void Storage::report(const dc_step_t& step) {
   else
     schedule_->passed(step.step);
   unreported_.add(std::move(record), current_->complete);
+  if (record.recovered && !record.complete) host_.partial(host_.self, step.step);
   current_->reported = true;
   report_all();
 }
