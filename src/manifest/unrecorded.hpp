@@ -53,6 +53,8 @@ class UnrecordedSteps {
   // Adds the line of a step, or the server's `ended` line. The first call removes the file of an earlier run. Throws Failure; the
   // line is then kept and added with the next one, because readers conclude from a line that all earlier ones are recorded.
   void add(const Json& line);
+  // Whether lines could not be added yet.
+  bool has_waiting() const { return !waiting_.empty(); }
   // Whether the file exists and belongs to this run.
   bool exists() const;
   // The steps that `recorded` lacks, in the order in which they were stored; none if `recorded` is of another run.

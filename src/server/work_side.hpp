@@ -92,6 +92,7 @@ class WorkSide {
   bool is_refused_ = false;             // by the file system, for now
   bool is_through_ = false;             // the plugins are done with the step, and only its answer is due
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
+  bool passed_recorded_ = true;         // the storage had recorded all steps then
   std::optional<Deadline> awaited_log_deadline_;
 };
 
