@@ -57,6 +57,8 @@ class StepCollector {
   void add(int server, StepEntry&& record);
   // The server will report no step up to `step` any more; `losses` are missing from these steps.
   void pass(int server, std::int64_t step, Losses losses = {});
+  // Whether no step waits for the report of a server.
+  bool is_empty() const { return open_.empty(); }
   // Whether the server has passed every possible step.
   bool is_finished(int server) const;
   // Moves the steps that every server has reported or passed to the end of `lines`. If it throws, those that it has not moved are still here.

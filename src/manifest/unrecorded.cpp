@@ -35,7 +35,7 @@ int add_whole(int descriptor, const std::string& heading, const std::string& lin
 }  // namespace
 
 // Only of the last run: earlier runs may have recorded the same steps of an abandoned course of the simulation.
-RecordedSteps steps_of_last_run(const std::string& record) {
+RecordedSteps steps_of_last_run(const std::string& record, const std::string& regions) {
   RecordedSteps recorded;
   for_whole_lines(record, 0, [&](const std::string& line) {
     const Json json = is_trustworthy(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
@@ -46,6 +46,11 @@ RecordedSteps steps_of_last_run(const std::string& record) {
       return true;
     }
     try {
+      if (const auto entry = server_entry_from_json(json)) {
+        const bool comes_back = entry->what == ServerEntry::What::joined && !regions.empty() && entry->regions == regions;
+        if (comes_back) recorded.forget({entry->host, entry->server});
+        return true;
+      }
       const StepEntry step = step_from_json(json);
       recorded.reporters[step.step].insert(step.reporters.begin(), step.reporters.end());
     } catch (const Error&) {

@@ -29,12 +29,17 @@ struct RecordedSteps {
     return found != reporters.end() && found->second.count(server) > 0;
   }
 
+  void forget(const Reporter& server) {
+    for (auto& [step, servers] : reporters) servers.erase(server);
+  }
+
   std::string regions;  // of the run
   std::map<std::int64_t, std::set<Reporter>> reporters;
 };
 
-// `record`: the path of the manifest. Reads it line by line, and keeps only what it returns.
-RecordedSteps steps_of_last_run(const std::string& record);
+// `record`: the path of the manifest. Reads it line by line, and keeps only what it returns. With `regions`, those of a server: not what
+// this server had recorded before it came back with them.
+RecordedSteps steps_of_last_run(const std::string& record, const std::string& regions = "");
 
 class UnrecordedSteps {
  public:
@@ -48,6 +53,8 @@ class UnrecordedSteps {
   // Adds the line of a step, or the server's `ended` line. The first call removes the file of an earlier run. Throws Failure; the
   // line is then kept and added with the next one, because readers conclude from a line that all earlier ones are recorded.
   void add(const Json& line);
+  // Whether lines could not be added yet.
+  bool has_waiting() const { return !waiting_.empty(); }
   // Whether the file exists and belongs to this run.
   bool exists() const;
   // The steps that `recorded` lacks, in the order in which they were stored; none if `recorded` is of another run.

@@ -70,6 +70,8 @@ class ManifestWriter {
   bool write(bool last = false);
   // Why a line could not be added, after write() has returned false.
   const std::string& refusal() const { return refusal_; }
+  // Whether a line is neither in the manifest nor, where another server must report the step first, in the list for recovery.
+  bool owes_lines() const { return !lines_.empty() || (unrecorded_.has_waiting() && !(keeps_manifest() && collector_.is_empty())); }
   // This server will report no further step up to `step`.
   void passed(std::int64_t step);
   // Handles a message of the manifest writer of server `from`.

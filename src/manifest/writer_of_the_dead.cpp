@@ -1,4 +1,6 @@
 // What the writer records for servers that died before they, or server 0, could. The rest of it is in writer.cpp.
+#include <algorithm>
+
 #include "unrecorded.hpp"
 #include "writer.hpp"
 
@@ -26,18 +28,18 @@ void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) 
   for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers)) one.remove();
 }
 
-// A line of such a step may have died with the server, which had kept it until the file system would take it. Of a range, the steps that
-// other servers have recorded are known to exist.
+// A line of such a step may have died with the server, which had kept it until the file system would take it; an older one may be of an
+// earlier life of the server in this run. Of a range, the steps that lines name are known to exist.
 void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
   if (given_up.steps.empty() && !given_up.among) return;
   const Reporter self = {entry_host(), host_.server_index};
-  const RecordedSteps recorded = steps_of_last_run(names_.of_run(".jsonl"));
+  const RecordedSteps recorded = steps_of_last_run(names_.of_run(".jsonl"), run_.regions);
   std::vector<std::int64_t> lost = given_up.steps;
   for (const auto& [number, reporters] : recorded.reporters)
     if (given_up.among && number >= given_up.among->first && number <= given_up.among->second) lost.push_back(number);
+  lost.erase(std::remove_if(lost.begin(), lost.end(), [&](std::int64_t number) { return recorded.by(self, number); }), lost.end());
   std::vector<Json> lines;
   for (const std::int64_t number : lost) {
-    if (recorded.by(self, number)) continue;
     StepEntry step;
     step.step = number;
     step.servers = {host_.server_index};
@@ -49,6 +51,7 @@ void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
     log(1, "step " + std::to_string(number) + " had been given up by the dead server, and is recorded as lost now");
   }
   if (!lines.empty()) append(lines);
+  for (const std::int64_t number : lost) host_.partial(host_.self, number);
   if (!given_up.among) return;
   warn("all steps with data from " + std::to_string(given_up.among->first) + " to " + std::to_string(given_up.among->second) +
        " had been given up by the dead server, more than it could list: those that no other server has recorded are not in the "

@@ -118,6 +118,15 @@ void Adoption::discard_late_write(const Member& member, const Lane& lane, const 
   ledger_.release(intake.block);
 }
 
+// The block that the dead server had spilled last may still be in the arena. Another one of the same name has other bytes: the dead server
+// had refused it, as a recovery does.
+bool Adoption::release_spilled(const Member& member, const Lane& lane, const shm::Message& message) {
+  const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
+  if (!intake.fault.empty() || !ledger_.holds_spilled(intake.dataset)) return false;
+  ledger_.release(intake.block);
+  return true;
+}
+
 // Skips blocks whose messages are still in a lane; the dead server had dequeued the messages of the others.
 void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting,
                           const TakeBlock& take_block) {
@@ -133,6 +142,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     Member* member = region_.pool() == nullptr ? &keeper : roster_.find(block.source);
     if (member == nullptr) return;  // no such client: the block stays, and counts as left over
     member->last_step = std::max(member->last_step, message.step);
+    if (release_spilled(*member, lane, message)) return;
     take_block(*member, lane, message);
   };
   if (region_.walk_blocks(lane.index, take)) return;

@@ -115,7 +115,7 @@ void IntakeSide::take(StepsPassed& answer) {
   passing_.reset();
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
-  publish_frontier(true);
+  publish_frontier(answer.recorded || !owes_given_up());
 }
 
 // The last report of this server about its steps. None of them is marked as processed, so recovery takes them all.
@@ -195,22 +195,28 @@ void IntakeSide::take(StepProcessed& answer) {
     roster_.notify_all_clients({answer.step, result.notices.front()});
   step_out_.reset();
   all_durable_ &= result.durable;
-  if (!result.durable && !adoption_) shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+  if (!result.durable && !adoption_) {
+    shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+    newest_given_up_ = answer.step;
+  }
   last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
-  release(answer.step, result.durable);
+  release(answer.step, result.durable, result.recorded);
 }
 
+// Recovery records the steps that were given up since the last durable one.
+bool IntakeSide::owes_given_up() const { return newest_given_up_ > shm::last_durable(region_->header()); }
+
 // Killed in here, the server leaves blocks of a step that recovery knows to be stored.
-void IntakeSide::release(std::int64_t step, bool durable) {
+void IntakeSide::release(std::int64_t step, bool durable, bool recorded) {
   if (adoption_ && !durable) {
     ledger_.drop(step);
     return publish_frontier(false);
   }
   shm::begin_release(region_->header(), step);
   ledger_.try_release(step);
-  publish_frontier(durable);
+  publish_frontier(durable && (recorded || !owes_given_up()));
   shm::end_release(region_->header());
 }
 

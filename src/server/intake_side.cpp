@@ -38,7 +38,7 @@ void IntakeSide::adopt(bool give_up_spilled) {
   stop_accepting();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
-  adoption_->take_over(give_up_spilled, take);  // after emplace: take_block() tests adoption_
+  adoption_->take_over(give_up_spilled, take);
 }
 
 std::vector<std::int32_t> IntakeSide::ids() const {
@@ -163,7 +163,6 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
   const Intake intake = check_block(*region_, lane.span, member.id, message, infos_);
   const bool held = intake.block.size_bytes > 0 && ledger_.is_held(intake.block);
-  if (adoption_ && intake.fault.empty() && !held && ledger_.holds_spilled(intake.dataset)) return ledger_.release(intake.block);
   std::string fault = intake.fault;
   if (fault.empty()) fault = held ? "the server already holds it" : ledger_.add(intake.dataset, intake.block);
   if (fault.empty()) return;

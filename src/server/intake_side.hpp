@@ -102,7 +102,8 @@ class IntakeSide {
   void stop_waiting();
   void reclaim();
   void account_for(Step& step) const;
-  void release(std::int64_t step, bool durable);
+  void release(std::int64_t step, bool durable, bool recorded);
+  bool owes_given_up() const;
   bool hand_out_reads();
   bool hand_out_backlog();
   bool hand_out_action();
@@ -148,6 +149,7 @@ class IntakeSide {
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true, last_given_up_ = false;
   std::uint64_t given_up_runs_ = 0;  // of steps
+  std::int64_t newest_given_up_ = shm::kNoStep;
   bool leaves_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();

@@ -1,6 +1,7 @@
 #include "server/ledger.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "core/base/format.hpp"
@@ -45,7 +46,8 @@ bool Step::has_spilled(const dc_dataset_t& dataset) const {
   for (std::size_t i = 0; i < datasets_.size(); ++i) {
     const dc_dataset_t& held = datasets_[i];
     if (held.variable->id == dataset.variable->id && held.source == dataset.source && held.block == dataset.block)
-      return blocks_[i].spilled.record != nullptr;
+      return blocks_[i].spilled.record != nullptr && held.bytes == dataset.bytes &&
+             std::memcmp(held.data, dataset.data, held.bytes) == 0;
   }
   return false;
 }

@@ -52,6 +52,8 @@ void LoadedPlugin::stored(void* self, const char* path, std::uint64_t bytes, std
 
 void LoadedPlugin::wait(void* self, const char* text) { static_cast<LoadedPlugin*>(self)->waits = text == nullptr ? "" : text; }
 
+void LoadedPlugin::note_partial(void* self, std::int64_t step) { static_cast<LoadedPlugin*>(self)->partial.insert(step); }
+
 int LoadedPlugin::send(void* self, int server, const void* data, std::uint64_t bytes) {
   const LoadedPlugin& sender = *static_cast<LoadedPlugin*>(self);
   if (!sender.has_table || server < 0 || server >= sender.facts->server_count || (data == nullptr && bytes > 0))

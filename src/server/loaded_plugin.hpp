@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,13 +51,15 @@ struct LoadedPlugin {
   dc_host_t host = {};
   std::string failure, waits;
   std::vector<StoredFile> files;
-  std::uint32_t index = 0;  // in the model
+  std::set<std::int64_t> partial;  // steps that it has recorded as incomplete, in a recovery
+  std::uint32_t index = 0;         // in the model
   const RunFacts* facts = nullptr;
 
   // Members of `host`.
   static void fail(void* self, const char* sentence);
   static void stored(void* self, const char* path, std::uint64_t bytes, std::uint64_t raw_bytes);
   static void wait(void* self, const char* text);
+  static void note_partial(void* self, std::int64_t step);
   static int send(void* self, int server, const void* data, std::uint64_t bytes);
 };
 

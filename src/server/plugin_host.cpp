@@ -70,6 +70,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     host.regions = facts_.regions.c_str();
     host.run = facts_.run.c_str();
     host.waits = LoadedPlugin::wait;
+    host.partial = LoadedPlugin::note_partial;
     loaded.facts = &facts_;
   };
   for (auto& function : functions_) prepare(*function);
@@ -236,6 +237,7 @@ void PluginHost::take_files(LoadedPlugin& plugin) {
 
 void PluginHost::note(LoadedPlugin& plugin, const Status& call) {
   if (call.is_notice()) result_.notices.push_back(call);
+  if (plugin.storage && call.code == DC_UNRECORDED) result_.recorded = false;
   if (call.code >= DC_OK) return;
   if (plugin.storage) result_.durable = false;
   if (result_.first_failure.code == DC_OK) result_.first_failure = call;
@@ -258,11 +260,13 @@ Status PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& s
   return call_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
 }
 
-Status PluginHost::passed(std::int64_t step) {
+Status PluginHost::passed(std::int64_t step, bool& recorded) {
   Status first;
+  recorded = true;
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
     const Status call = guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
+    if (plugin->storage && (call.code < DC_OK || call.code == DC_UNRECORDED)) recorded = false;
     keep_first(first, call);
   }
   return first;
@@ -277,6 +281,12 @@ bool PluginHost::idle(Status& first_failure) {
     if (call.code == DC_AGAIN) return true;
   }
   return false;
+}
+
+std::set<std::int64_t> PluginHost::partial_steps() const {
+  std::set<std::int64_t> steps;
+  for (const auto& plugin : plugins_) steps.insert(plugin->partial.begin(), plugin->partial.end());
+  return steps;
 }
 
 bool PluginHost::wants_idle() const noexcept {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ class PluginHost {
   };
   struct StepResult {
     Status first_failure;
-    bool durable = true;  // no storage plugin failed
+    bool durable = true;   // no storage plugin failed
+    bool recorded = true;  // nor owes a record of this or of an earlier step
     std::vector<Status> notices;
     std::vector<StoredFile> files;
   };
@@ -62,12 +64,15 @@ class PluginHost {
   // for the client.
   Status read(const dc_read_t& read);
   Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
-  // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any.
-  Status passed(std::int64_t step);
+  // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any; `recorded` receives
+  // whether the storage has recorded all steps so far.
+  Status passed(std::int64_t step, bool& recorded);
   // Calls on_idle of plugins until one has more to do. Returns whether one has; `first_failure` receives a failure or notice, if any.
   bool idle(Status& first_failure);
   // True if idle() may have something to do.
   bool wants_idle() const noexcept;
+  // In a recovery: the steps that the storage has recorded as incomplete.
+  std::set<std::int64_t> partial_steps() const;
   // Delivers a post to its plugin. Returns the plugin's failure or notice, if any.
   Status deliver(const Post& post);
   // Finalizes every plugin, also those switched off, so that they can free resources. Returns as passed().

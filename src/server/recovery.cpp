@@ -145,6 +145,7 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
   server.adopt(give_up_spilled);
   const Status result = server.run();
   recovery.given_up = server.adoption()->given_up();
+  recovery.partial = server.partial_steps();
   if (const auto spilled = server.adoption()->spilled_steps()) {
     const auto [first, last] = recovery.steps.value_or(*spilled);
     recovery.steps = {std::min(first, spilled->first), std::max(last, spilled->second)};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ Leftover inspect_leftover(const std::string& region);
 struct Recovery {
   std::size_t stored = 0, left = 0, given_up = 0;              // datasets
   std::optional<std::pair<std::int64_t, std::int64_t>> steps;  // lowest and highest step found, spilled or not
+  std::set<std::int64_t> partial;                              // steps recorded as incomplete
   Status status;                                               // why the first of the remaining datasets was not stored
 };
 

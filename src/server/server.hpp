@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Server final : public Serving {
   // Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `give_up_spilled`.
   void adopt(bool give_up_spilled = false) { intake_.adopt(give_up_spilled); }
   const std::optional<Adoption>& adoption() const noexcept { return intake_.adoption(); }
+  // After run(): the steps that the recovery has recorded as incomplete.
+  std::set<std::int64_t> partial_steps() const { return work_.partial_steps(); }
 
  private:
   enum class State {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -28,6 +29,7 @@ class WorkSide {
   int index() const { return coordinator_->index(); }
   // In place: the other processes have ended `step` as well.
   bool agreed(std::int64_t step) const { return coordinator_->agreed(step); }
+  std::set<std::int64_t> partial_steps() const { return host_.partial_steps(); }
   void abandon_plugins() noexcept { host_.abandon(); }
 
   // Takes jobs, delivers messages of other servers, and gives the step in hand to the plugins once. Returns whether anything was done.
@@ -90,6 +92,7 @@ class WorkSide {
   bool is_refused_ = false;             // by the file system, for now
   bool is_through_ = false;             // the plugins are done with the step, and only its answer is due
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
+  bool passed_recorded_ = true;         // the storage had recorded all steps then
   std::optional<Deadline> awaited_log_deadline_;
 };
 

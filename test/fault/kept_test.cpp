@@ -1,6 +1,8 @@
 // A file system that refuses to store and goes on refusing: what clients have written stays, and is stored in the end or left to recovery.
 #include "api/detached/recover.hpp"
 #include "core/base/clock.hpp"
+#include "core/shm/frontier.hpp"
+#include "core/shm/region.hpp"
 #include "disk_run.hpp"
 
 namespace damaris::test {
@@ -181,6 +183,29 @@ TEST_CASE("a step that was given up is recorded by recovery if the server is kil
   }
   CHECK(recorded(run.folder(), 2).empty());
   CHECK(recorded(run.folder(), 0).at("complete") == true);
+  CHECK(verified(run.folder()).at("partial").size() == 2);
+}
+
+TEST_CASE("a step that was given up is recorded by recovery also if a later step had begun before the server was killed") {
+  DiskRun run("retry='0s'");
+  run.store(0);
+  const shm::Region region = shm::Region::attach(run.run().region().name);
+  run.rule("write EIO");
+  run.client.must("write 1");
+  (void)run.client("end 1");
+  CHECK(run.client("flush 1 60000").code == DC_E_EARLIER_IO);
+  (void)run.client("write 101");  // ends all steps up to 100, in which nothing was written
+  REQUIRE(wait_until([&] { return region.header().last_complete.load() == 100; }));
+  CHECK(shm::last_durable(region.header()) == 0);
+  run.server().kill(SIGKILL);
+  run.client.process().kill(SIGKILL);
+  run.client.process().wait();
+  run.rule("");
+  const Output stored = recover(run, region.name());
+  INFO(stored.text);
+  CHECK(stored.status == 0);
+  CHECK_THAT(stored.text, Contains("2 steps from 1 to 101 recorded as partial"));
+  CHECK_THAT(recorded(run.folder(), 1).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
   CHECK(verified(run.folder()).at("partial").size() == 2);
 }
 

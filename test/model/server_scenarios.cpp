@@ -205,7 +205,7 @@ class LooksScenario : public ServerScenario {
 
  private:
   void look() {
-    server::Answer answer = server::StepsPassed{1};
+    server::Answer answer = server::StepsPassed{1, true};
     handover_->answers.try_push(answer);
     handover_->note_look();
   }

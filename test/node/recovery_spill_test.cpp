@@ -22,6 +22,21 @@ TEST_CASE("recovery stores what had been spilled, and what was in the region as 
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("recovery reports a second block of the name of one that had been spilled, as it does where none was spilled") {
+  constexpr int kSecond = kMany;
+  const bool was_taken = GENERATE(false, true);  // by the server, which refused it
+  const TempFolder folder;
+  Remains remains(1, {}, folder.path());
+  REQUIRE(remains.write_many() > 0);
+  const std::int32_t other[4] = {5, 6, 7, 8};
+  remains.client(0).write(remains.client(0).shapes().find("small"), 0, kSecond, other);
+  remains.repeat_one_that_was_spilled(kSecond);
+  if (was_taken) remains.poll();
+  const std::string line = remains.recover().at(0);
+  CHECK_THAT(line, Catch::Contains("datasets 90 small:0.0=16:10 ") && Catch::Contains("refused:1 'small' of client 0 in step 0"));
+  CHECK(remains.region().unreleased_blocks() == 0);
+}
+
 TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {
   const TempFolder folder;
   Remains remains(2, {}, folder.path());

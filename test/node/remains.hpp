@@ -54,14 +54,14 @@ class Remains {
   }
   shm::Region& region() { return *region_; }
   void republish_one_that_was_spilled() {
-    const shm::LaneSpan span = region_->span(0);
-    bool done = false;
-    shm::walk_arena(region_->at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
-      if (done || block.state.load() != static_cast<std::uint32_t>(shm::BlockState::released)) return;
-      block.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
-      done = true;
-    });
-    REQUIRE(done);
+    shm::BlockHeader& block = first_block(shm::BlockState::released, [](const shm::BlockHeader&) { return true; });
+    block.state.store(static_cast<std::uint32_t>(shm::BlockState::published));
+  }
+  // Block `number` of client 0 in step 0 becomes a second copy of one that was spilled.
+  void repeat_one_that_was_spilled(int number) {
+    const shm::BlockHeader& spilled = first_block(shm::BlockState::released, [](const shm::BlockHeader&) { return true; });
+    first_block(shm::BlockState::published, [&](const shm::BlockHeader& block) { return block.block == number; }).block =
+        spilled.block;
   }
 
   // As `damaris recover` does. Returns the lines of the storage.
@@ -87,6 +87,17 @@ class Remains {
   }
 
  private:
+  template <class Is>
+  shm::BlockHeader& first_block(shm::BlockState state, Is&& is) {
+    const shm::LaneSpan span = region_->span(0);
+    shm::BlockHeader* found = nullptr;
+    shm::walk_arena(region_->at(span.arena_offset), span.arena_bytes, [&](shm::BlockHeader& block, std::uint64_t) {
+      if (found == nullptr && block.state.load() == static_cast<std::uint32_t>(state) && is(block)) found = &block;
+    });
+    REQUIRE(found != nullptr);
+    return *found;
+  }
+
   TempFolder folder_;
   std::vector<std::int32_t> sources_ = {0, 1};
   std::shared_ptr<const model::Model> model_;

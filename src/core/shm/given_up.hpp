@@ -63,7 +63,8 @@ inline bool is_given_up(const RegionHeader& header, std::int64_t step) noexcept 
          holds(header.given_up_first, header.given_up_last);
 }
 
-// Steps that a dead server has given up since the last one that is durable, whose line, as that of each step before, is in the manifest.
+// Steps that a dead server has given up since the last one that is durable. The line of each one before is in the manifest, or in the list
+// of what that lacks (unrecorded.hpp of src/manifest).
 struct GivenUp {
   bool any() const { return !steps.empty() || among; }
   // From the first to the last.

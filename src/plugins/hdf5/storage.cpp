@@ -110,6 +110,7 @@ void Storage::passed(std::int64_t step) {
   if (leaves_steps()) return;
   report_all();
   manifest_->passed(step);
+  if (owes_lines_) write_lines();
 }
 
 int Storage::store(const dc_step_t& step) {
@@ -129,7 +130,7 @@ int Storage::store(const dc_step_t& step) {
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
   if (code == DC_OK && refused) throw *refused;
-  return code;
+  return code == DC_OK && owes_lines() ? DC_UNRECORDED : code;
 }
 
 // Needs no memory, which may be what is short. A step that a recovery could not store is there for another one.
@@ -148,12 +149,16 @@ void Storage::keep_record(std::int64_t step) noexcept try {
 } catch (...) {  // more steps in a row than there is room for
 }
 
+// Returns false if a line could not be added and will be retried.
+bool Storage::write_lines(bool last) {
+  report_all();
+  if (!manifest_->write(last)) return false;
+  owes_lines_ = false;
+  return true;
+}
+
 manifest::Views::Work Storage::work() {
-  if (owes_lines_) {
-    report_all();
-    if (!manifest_->write()) return manifest::Views::Work::later;
-    owes_lines_ = false;
-  }
+  if (owes_lines_ && !write_lines()) return manifest::Views::Work::later;
   return manifest_->work();
 }
 
@@ -171,7 +176,7 @@ void Storage::finish() {
 
 int Storage::advance(const dc_step_t& step, Instant now) {
   const int code = current_->written ? DC_OK : try_to_write(step, now);
-  if (code != DC_OK || manifest_->write(step.ending != 0 && in_place())) return code;
+  if (code != DC_OK || write_lines(step.ending != 0 && in_place())) return code;
   return refused(manifest_->refusal());
 }
 
@@ -307,6 +312,7 @@ void Storage::report(const dc_step_t& step) {
   record.stored_s = seconds_between(*current_->begun, Clock::now());
   record.memory_bytes = resident_bytes();
   record.at = utc_now_ms();
+  if (record.recovered && !record.complete) host_.partial(host_.self, step.step);
   if (step.dataset_count > 0)
     schedule_->written(record.stored_s);
   else

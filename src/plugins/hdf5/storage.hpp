@@ -31,16 +31,18 @@ class Storage {
   // Checks what can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_AGAIN while
-  // more is left of the file, DC_WAIT while another server has the grant to write, DC_REFUSED while a failed write is to be retried: call
-  // again, but not after DC_REFUSED with `ending`. Any other code, after its sentence was passed to the host, means that nothing of the
-  // step is stored and no file is left.
+  // Returns DC_OK when the step is durable under its final name and recorded, DC_UNRECORDED if only owes_lines() says otherwise; a step
+  // without datasets has no file. Returns DC_AGAIN while more is left of the file, DC_WAIT while another server has the grant to write,
+  // DC_REFUSED while a failed write is to be retried: call again, but not after DC_REFUSED with `ending`. Any other code, after its
+  // sentence was passed to the host, means that nothing of the step is stored and no file is left.
   // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
   void receive(int from, const std::string& message);
   // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
+  // Whether the line of a step is not in the file system yet.
+  bool owes_lines() const { return owes_lines_ || manifest_->owes_lines(); }
   // Performs a piece of background work.
   manifest::Views::Work work();
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
@@ -80,6 +82,7 @@ class Storage {
   void report(const dc_step_t& step);
   void report_all() { unreported_.report_to(*manifest_, host_.server_index, names_); }
   void keep_record(std::int64_t step) noexcept;
+  bool write_lines(bool last = false);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
   void share();

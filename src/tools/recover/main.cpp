@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,13 @@ std::string steps(std::int64_t first, std::int64_t last) {
   return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
 }
 
+std::string steps(const std::set<std::int64_t>& which) {
+  const std::int64_t first = *which.begin(), last = *which.rbegin();
+  const std::size_t count = which.size();
+  if (static_cast<std::size_t>(last - first) + 1 == count) return steps(first, last);
+  return format("{} steps from {} to {}", count, first, last);
+}
+
 // For spilled datasets the region's header records only their number.
 std::string contents(const server::Leftover& found) {
   const std::size_t here = found.datasets - found.spilled;
@@ -76,12 +84,11 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
   if (result.left == 0) {
-    const auto partial = found.losses.range();
     std::printf("%s: %s%s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
                 found.datasets == 0 ? "" : " stored",
                 result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",
                 result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str(),
-                partial ? format(", {} recorded as partial", steps(partial->first, partial->last)).c_str() : "");
+                result.partial.empty() ? "" : format(", {} recorded as partial", steps(result.partial)).c_str());
     return true;
   }
   std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), datasets(result.stored).c_str(), result.left,

@@ -1,4 +1,6 @@
 // What a recovery writes is what the dead server would have written: files, record, views.
+#include "core/shm/frontier.hpp"
+#include "core/shm/given_up.hpp"
 #include "core/shm/omission.hpp"
 #include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
@@ -123,6 +125,37 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   output = damaris({"verify", "out/x"});
   CHECK(output.status == 1);
   CHECK_THAT(output.text, Catch::Contains("partial  step 5: "));
+}
+
+TEST_CASE("recovery says which of the steps that were given up it has recorded, and not that of those that the manifest has") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 1", "end 1", "flush 1 60000"}) client.must(command);
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  const auto recovered = [&](std::int64_t durable, const std::vector<std::int64_t>& given_up) {
+    {
+      shm::Region left = shm::Region::attach(region.name);
+      std::uint64_t runs = 0;
+      shm::clear_given_up(left.header());
+      shm::publish_durable(left.header(), durable);
+      for (const std::int64_t step : given_up) shm::record_given_up(left.header(), step, false, runs);
+    }
+    const Output output = damaris({"recover", region.name});
+    CHECK(output.status == 0);
+    return output.text;
+  };
+  SECTION("none") { CHECK_THAT(recovered(0, {1}), Catch::Contains(": 0 datasets, region removed")); }
+  SECTION("one") { CHECK_THAT(recovered(0, {1, 2}), Catch::Contains(": 0 datasets, step 2 recorded as partial, region removed")); }
+  SECTION("each of a range") { CHECK_THAT(recovered(1, {5, 6}), Catch::Contains(", steps 5 to 6 recorded as partial, ")); }
+  SECTION("some of a range") {
+    CHECK_THAT(recovered(1, {3, 399}), Catch::Contains(", 2 steps from 3 to 399 recorded as partial, "));
+  }
 }
 
 TEST_CASE("verify names a region of its run that it could not look at") {

@@ -50,6 +50,7 @@ class FakeHost {
       return DC_OK;
     };
     host_.waits = [](void* self, const char* text) { of(self).waits = text; };
+    host_.partial = [](void* self, std::int64_t step) { of(self).partial.push_back(step); };
     host_.communicator = this;  // only looked at
   }
   FakeHost(const FakeHost&) = delete;
@@ -81,6 +82,7 @@ class FakeHost {
   std::string failure;                             // of the last host->fail
   std::string waits;                               // of the last host->waits
   std::vector<FileEntry> files;
+  std::vector<std::int64_t> partial;              // of each host->partial
   std::vector<std::pair<int, std::string>> sent;  // to which server, and what
   bool connected = true;
 

@@ -110,6 +110,41 @@ TEST_CASE("the line of a step for which there is no space leaves no part, and is
   CHECK(missing[2].step == 7);
 }
 
+TEST_CASE("a server says that it owes records until the manifest has them, or its list of what the manifest may lack") {
+  const TempFolder folder;
+  const auto refuse = [&](const std::string& file) { std::filesystem::create_directory(folder.file(file)); };
+  const auto allow = [&](const std::string& file) { std::filesystem::remove(folder.file(file)); };
+  ServerOf other(folder, 1, 2, {}, true, "run1");
+  SECTION("the list of one that does not keep the manifest") {
+    refuse(".storm.s1.unrecorded");
+    CHECK(other.store(1) == DC_UNRECORDED);
+    CHECK(other.plugin->on_passed(4) == DC_UNRECORDED);
+    allow(".storm.s1.unrecorded");
+    CHECK(other.store(5) == DC_OK);
+    CHECK(other.plugin->on_passed(8) == DC_OK);
+  }
+  SECTION("the list of the one that keeps it, as long as another server has not reported the step") {
+    ServerOf keeper(folder, 0, 2, {}, true, "run1");
+    refuse(".storm.s0.unrecorded");
+    CHECK(keeper.store(1) == DC_UNRECORDED);
+    CHECK(keeper.plugin->on_passed(4) == DC_UNRECORDED);
+    REQUIRE(other.store(1) == DC_OK);
+    REQUIRE(keeper.plugin->on_message(1, other.host.sent.back().second) == DC_OK);
+    CHECK(keeper.plugin->on_passed(5) == DC_OK);
+    allow(".storm.s0.unrecorded");
+  }
+  SECTION("the manifest") {
+    ServerOf alone(folder, 0, 1, {}, true, "run1");
+    std::filesystem::remove(folder.file("storm.jsonl"));
+    refuse("storm.jsonl");
+    CHECK(alone.store(1) == DC_E_IO);
+    CHECK(alone.plugin->on_passed(4) == DC_E_IO);
+    allow("storm.jsonl");
+    CHECK(alone.plugin->on_passed(5) == DC_OK);
+    CHECK(steps_in(folder.file("storm.jsonl")).count(1) == 1);
+  }
+}
+
 TEST_CASE("steps of a server that died before it could report them are recorded at the end of the run") {
   const TempFolder folder;
   ServerOf keeper(folder, 0, 2, {}, true, "run1");
