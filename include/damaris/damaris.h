@@ -105,8 +105,8 @@ typedef struct dc_status_t {
  *   Returns  DC_E_CONFIG for the XML, or when the server already has all of its clients; DC_E_CONFIG_MISMATCH, DC_E_REGION_IN_USE when the
  *            node's server serves another run, DC_E_SHM, DC_E_VERSION, DC_E_DUPLICATE for an id in use, DC_E_TIMEOUT,
  *            DC_E_ALREADY_INITIALIZED, DC_E_SERVER_LOST when the server that it started ended at once. The start of a server adds
- *            DC_E_STALE_REGION, DC_E_NO_OUTPUT, DC_E_PLUGIN and the codes that a plugin's init returns. After an error the process is
- *            not attached and may call again. */
+ *            DC_E_STALE_REGION, DC_E_REGION_IN_USE when a dead server has left data and a client of it lives, DC_E_NO_OUTPUT,
+ *            DC_E_PLUGIN and the codes that a plugin's init returns. After an error the process is not attached and may call again. */
 DC_MUST_CHECK int dc_initialize(const char* config, int id);
 
 /* Ends all steps of this client, waits until its published data are durable, and detaches.

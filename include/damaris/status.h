@@ -42,7 +42,7 @@ typedef enum dc_code {
   DC_E_CONFIG_MISMATCH = -201, /* ranks, or client and server, hold different configurations */
   DC_E_PLACEMENT = -202,       /* more dedicated cores than a node has ranks */
   DC_E_STALE_REGION = -203,    /* a dead server left a region with data that are not stored */
-  DC_E_REGION_IN_USE = -204,   /* a living server of the same user and job holds this region */
+  DC_E_REGION_IN_USE = -204,   /* a living server, or client of a dead one, of the same user uses this region */
   DC_E_VERSION = -205,         /* client and server, or host and plugin, differ in their ABI, or program and library in their MPI */
 
   /* Resource: give more memory, or output less. */

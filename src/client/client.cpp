@@ -97,9 +97,14 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
   return {base, span.arena_bytes, keeper};
 }
 
-// Not finalized only while the program is unwinding: sends finalize without waiting.
 Client::~Client() {
-  if (finalize_deadline_ || !creator_.is_this_process()) return;
+  if (!creator_.is_this_process()) return;
+  if (!finalize_deadline_) send_finalize();
+  leave_slot(region_->slot(slot_));
+}
+
+// Without waiting: the program is unwinding.
+void Client::send_finalize() {
   const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);

@@ -85,9 +85,8 @@ std::string ServerLink::region_location(const char* when) const {
   const std::string place = "/dev/shm" + region_->name();
   if (!region_->memory().has_name())
     return format(
-        "the name of its region, {}, is gone, as by logind's RemoveIPC or by another process that clears /dev/shm: what was not "
-        "stored is "
-        "lost",
+        "the name of its region, {}, is gone, as by another start of the simulation, by logind's RemoveIPC or by another process "
+        "that clears /dev/shm: what was not stored is lost",
         place);
   return format("what was published stays in {}, from where 'damaris recover' stores it{}", place, when);
 }

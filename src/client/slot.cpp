@@ -47,6 +47,8 @@ void release_slot(shm::ClientSlot& slot) {
   slot.claimer.store(0, std::memory_order_release);  // last: until then this process owns the slot
 }
 
+void leave_slot(shm::ClientSlot& slot) { slot.claimer.store(0, std::memory_order_release); }
+
 // Checks for a duplicate id after taking the slot, so that of two processes with the same id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);

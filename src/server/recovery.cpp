@@ -58,13 +58,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.spilled = header.spilled_blocks.load(std::memory_order_relaxed);
   found.datasets += found.spilled;
   found.losses = shm::losses_of(header);
-  for (std::uint32_t client = 0; client < region.client_count(); ++client) {
-    const shm::ClientSlot& slot = region.slot(client);
-    const auto state = shm::state_of(slot);
-    const bool claims = state == shm::SlotState::claimed && (is_alive(process_of(slot.claimer.load(std::memory_order_relaxed))) ||
-                                                             region.memory().is_locked_elsewhere(shm::kClientParts + client));
-    if (claims || (state == shm::SlotState::attached && region.client_lives(client))) found.living_clients.push_back(slot.pid);
-  }
+  found.living_clients = region.living_clients();
   return found;
 }
 

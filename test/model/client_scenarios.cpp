@@ -112,6 +112,25 @@ class AttachingScenario : public SlotScenario {
   }
 };
 
+// A start or a recovery looks at the region of a dead server while a client of it leaves.
+class LeavingScenario : public SlotScenario {
+ public:
+  LeavingScenario(std::byte* memory, int) : SlotScenario(memory) { expect(client::try_claim(region_, 0, 7), "the slot is free"); }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { leave(); }, [this] { look(); }};
+  }
+
+ private:
+  void leave() {
+    *region_.at(region_.span(0).arena_offset) = std::byte{1};  // its last write
+    client::leave_slot(region_.slot(0));
+  }
+  void look() {
+    if (shm::owner_of(region_.slot(0)).pid == 0)
+      expect(*region_.at(region_.span(0).arena_offset) == std::byte{1}, "a client that has left has published everything");
+  }
+};
+
 // A thread that gets the lane which another one has given back goes on where that one stopped.
 class LaneOfThreadsScenario : public Scenario {
  public:
@@ -167,6 +186,7 @@ class StepScenario : public Scenario {
 Make pool() { return maker<PoolScenario>(0); }
 Make claims(const Claims& how) { return maker<ClaimsScenario>(how); }
 Make attaching() { return maker<AttachingScenario>(0); }
+Make leaving() { return maker<LeavingScenario>(0); }
 Make lane_of_threads() { return maker<LaneOfThreadsScenario>(0); }
 Make step_state() { return maker<StepScenario>(0); }
 

@@ -6,6 +6,7 @@ explains. A new kind is one entry of FAULTS. `environment` is for faults that co
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,22 @@ def servers_of(runner, fault):
 
 def kill_server(runner, fault):
     return runner.signal(servers_of(runner, fault), signal.SIGKILL)
+
+
+def kill_server_and_start(runner, fault):
+    """Another start, with stale="discard", while clients of the killed server live: they write on afterwards."""
+    clients = runner.client_pids()
+    if not runner.signal(clients, signal.SIGSTOP) or not kill_server(runner, fault):
+        runner.signal(clients, signal.SIGCONT)
+        return False
+    runner.group.wait_until(lambda: not runner.servers(), 20, "a killed server does not end")
+    left = runner.regions()
+    xml = (runner.folder / "first.xml").read_text(encoding="ascii")
+    (runner.folder / "again.xml").write_text(re.sub('stale="[a-z]+"', 'stale="discard"', xml), encoding="ascii")
+    runner.start(["damaris-server", "again.xml"], "server")
+    runner.group.wait_until(lambda: set(runner.regions()) - set(left) or not runner.servers(), 20, "the other start does not end")
+    runner.signal(clients, signal.SIGCONT)
+    return True
 
 
 def stop_server(runner, fault):
@@ -168,6 +185,8 @@ KINDS = [
     Kind("all clients killed", 1.5, ANY, act=kill_clients, client_dies=True, codes=frozenset({EARLIER_IO})),  # the last to be killed hears
     Kind("server killed", 4.0, ("detached", "mpi"), act=kill_server, server_dies=True, can_start_with_it=True,
          codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
+    Kind("server killed, another start", 1.5, DETACHED, act=kill_server_and_start, server_dies=True,
+         codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("all killed", 2.0, ANY, act=kill_all, client_dies=True, server_dies=True, can_start_with_it=True,
          codes=frozenset({SERVER_LOST, EARLIER_IO}), init_codes=LOST_AT_START),
     Kind("recovery killed", 2.5, DETACHED, act=kill_server, server_dies=True, codes=frozenset({SERVER_LOST}),
@@ -248,7 +267,7 @@ def draw_fault(rng, run, kind):
     script = run.scripts["first"][fault.client]
     attached = 2 if run.mode == "in-place" else 1
     place = rng.randrange(attached, len(script)) if attached == 2 or rng.random() < 0.95 or not kind.armed else 0
-    if fault.at_start or kind.from_the_start or kind.dies_at_a_call or (kind.armed and place == 0):
+    if fault.at_start or kind.from_the_start or kind.dies_at_a_call or kind.act is kill_server_and_start or (kind.armed and place == 0):
         run.attach_timeout_s = 2.0  # somebody waits for one that never comes
     if kind.armed:
         script.insert(place, f"arm {rng.choice((0, int(2 ** rng.uniform(0, 12))))}")

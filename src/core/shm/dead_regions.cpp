@@ -72,6 +72,7 @@ FoundRegion inspect(const std::string& name) {
   if (found.alive) return found;
   found.unreleased_blocks = region.unreleased_blocks();
   found.losses = losses_of(header);
+  found.living_clients = region.living_clients();
   return found;
 }
 
@@ -159,6 +160,20 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   SharedMemory::remove(name);
 }
 
+// Removing or recovering the region would lose what the client publishes afterwards.
+void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
+  const std::string client = format("process {} is still a client of the region {} of a dead server (pid {}) and may publish more",
+                                    region.living_clients.front(), region.name, region.server.pid);
+  if (!region.holds_data() || policy == model::StalePolicy::discard)
+    return log_line(
+        LogLevel::warning,
+        format("{}, so the region stays; once it has ended, 'damaris recover {}' stores what is there", client, region.name));
+  const std::string held = region.unreleased_blocks > 0 ? format("holds {} datasets", region.unreleased_blocks)
+                                                        : format("alone knows that {}", region.losses.text());
+  throw Error(DC_E_REGION_IN_USE,
+              format("{}; end it first, then run 'damaris recover {}', because the region {}", client, region.name, held));
+}
+
 [[noreturn]] void refuse(const FoundRegion& region) {
   if (region.unreleased_blocks == 0)
     throw Error(
@@ -174,6 +189,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
+  if (!region.living_clients.empty()) return leave_to_client(region, policy);
   const bool may_hold = region.holds_data() || region.servers > 1;
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);

@@ -32,6 +32,8 @@ struct FoundRegion {
   Losses losses;           // count as data, because only a recovery records them
   int servers = 1;         // of its run
   std::string spill_file;  // "": none
+  // Of a dead server: processes that may still publish.
+  std::vector<std::int32_t> living_clients;
   bool holds_data() const { return unreleased_blocks > 0 || losses.any(); }
 };
 
@@ -59,8 +61,11 @@ using Recover = std::function<void(const std::string& region)>;
 // Removes the regions that dead servers of that run left, in any of this user's jobs, because a resubmitted simulation is another job.
 // - Regions without data, and unfinished ones: always; with `policy` recover, those of a run of several servers only after `recover`, as
 //   their storage may still have to record what it has stored.
+// - None while a client of it lives, which may still publish: one with data is then an error unless `policy` is discard, any other stays,
+//   and the log names both.
 // - Others, and damaged regions or regions of another version that no process has open: according to `policy`.
 // Throws Error(DC_E_STALE_REGION) with the region and the remedy, if `policy` is refuse or there is no `recover`; what `recover` throws;
+// Error(DC_E_REGION_IN_USE) with the process, for data and a living client, or with the region, if another process holds it;
 // Error(DC_E_SHM) if /dev/shm cannot be listed, or a region cannot be opened for lack of descriptors or memory.
 void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 

@@ -130,7 +130,7 @@ inline constexpr std::uint32_t kMails = 8;  // a power of two
 struct alignas(kLine) ClientSlot {
   std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached, S the rest
   std::atomic<std::int32_t> id;                         // C before attached
-  std::atomic<std::uint64_t> claimer;                   // C compare-exchange: word_of the process that may attach, or 0
+  std::atomic<std::uint64_t> claimer;                   // C compare-exchange, release: word_of the process that may publish, or 0
   std::int32_t pid;                                     // C before attached
   std::uint64_t start_time;                             // C before attached
   std::uint64_t space;                                  // C before attached: PID and time namespace of both

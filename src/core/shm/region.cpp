@@ -267,6 +267,21 @@ bool Region::is_served() const {
 
 bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
 
+bool Region::may_publish(std::uint32_t client) const {
+  const SlotState state = state_of(slot(client));
+  if (state == SlotState::drained || state == SlotState::dead) return false;
+  const ProcessId owner = owner_of(slot(client));
+  if (state == SlotState::attached) return owner.pid != 0 && client_lives(client);
+  return is_alive(owner) || memory_.is_locked_elsewhere(kClientParts + client);
+}
+
+std::vector<std::int32_t> Region::living_clients() const {
+  std::vector<std::int32_t> found;
+  for (std::uint32_t client = 0; client < client_count(); ++client)
+    if (may_publish(client)) found.push_back(owner_of(slot(client)).pid);
+  return found;
+}
+
 std::size_t Region::unreleased_blocks() const {
   std::size_t count = header().spilled_blocks.load(std::memory_order_relaxed);
   for (std::uint32_t lane = 0; lane < client_count() * threads(); ++lane) {

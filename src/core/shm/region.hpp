@@ -78,6 +78,8 @@ class Region {
   // process may go on.
   bool is_served() const;
   bool client_lives(std::uint32_t client) const;
+  // The processes that may still publish: clients that are attached, or about to be, and have not left.
+  std::vector<std::int32_t> living_clients() const;
 
   // Number of published blocks that no server has released, in all arenas and the spill file: the data of a dead job to be recovered. The
   // space behind a damaged block header counts as one block.
@@ -88,6 +90,7 @@ class Region {
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
+  bool may_publish(std::uint32_t client) const;
   bool is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   bool arena_never_initialized(std::uint32_t lane, std::uint64_t readable) const noexcept;
   void require_header() const;

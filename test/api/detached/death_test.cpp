@@ -198,6 +198,65 @@ TEST_CASE("rule 16: a killed server's region with data is refused and named, for
   run.attached(1);
 }
 
+TEST_CASE("a start leaves the region of a killed server to a client of it that lives and publishes more, and says so") {
+  const bool with_data = GENERATE(false, true);
+  Run run(std::string("<clients count='1'/><buffer stale='") + (with_data ? "discard" : "refuse") + "'/>",
+          "<storage>" + Run::kRecorder + "</storage>");
+  TestClient& first = run.attached(0);
+  const shm::FoundRegion region = run.region();
+  stop(region.server.pid);
+  if (with_data) first.must("write 0");
+  kill_server(region);
+  ::unsetenv("DAMARIS_LOG");
+  const auto server = run.start_server();
+  ::setenv("DAMARIS_LOG", "off", 1);
+  CHECK_THAT(server->line(), Catch::Contains("process " + std::to_string(first.process().pid()) +
+                                             " is still a client of the region " + region.name) &&
+                                 Catch::Contains("'damaris recover " + region.name + "'"));
+  TestClient& next = run.attached(1);
+  first.must("write 0 1");
+  const Answer lost = first("end 0");
+  CHECK(lost.code == DC_E_SERVER_LOST);
+  CHECK_THAT(lost.sentence, Catch::Contains("what was published stays in /dev/shm" + region.name));
+  write_step(next, 0);
+  next.must("finalize");
+  CHECK(server->wait() == 0);
+  run.drop(0);
+  CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
+  const auto found = shm::find_regions(shm::job_prefix());
+  CHECK(found.at(0).unreleased_blocks == (with_data ? 2 : 1));
+  CHECK(found.at(0).living_clients.empty());
+}
+
+TEST_CASE("rule 16: a killed server's region with data is in use as long as a client of it lives") {
+  const char* stale = GENERATE("refuse", "recover");
+  Run run("<clients count='1'/><buffer stale='" + std::string(stale) + "'/>", "<storage>" + Run::kRecorder + "</storage>");
+  TestClient& first = run.attached(0);
+  const shm::FoundRegion region = run.region();
+  stop(region.server.pid);
+  first.must("write 0");
+  kill_server(region);
+  const Answer refused = run.client(1)("init 1");
+  CHECK(refused.code == DC_E_REGION_IN_USE);
+  CHECK_THAT(refused.sentence, Catch::StartsWith("process " + std::to_string(first.process().pid()) +
+                                                 " is still a client of the region " + region.name));
+  CHECK(run.regions() == std::vector<std::string>{"/dev/shm" + region.name});
+}
+
+TEST_CASE("a process that has finalized is no client of its killed server: it may come back, and what it left is recovered") {
+  Run run("<clients count='1'/><buffer stale='recover'/>", "<storage>" + Run::kRecorder + "</storage>");
+  TestClient& client = run.attached(0);
+  const shm::FoundRegion region = run.region();
+  stop(region.server.pid);
+  client.must("write 0");
+  kill_server(region);
+  CHECK(client("finalize").code == DC_E_SERVER_LOST);
+  client.must("init 0");
+  CHECK(run.region().name != region.name);
+  CHECK_THAT(run.lines("step 0").at(0), Catch::Contains("datasets 1 x:0.0=128:0"));
+  client.must("finalize");
+}
+
 TEST_CASE("rule 16: stale=\"discard\" gives a killed server's data up and starts; a region without data goes in any case") {
   const bool with_data = GENERATE(true, false);
   Run run(std::string("<clients count='1'/><buffer stale='") + (with_data ? "discard" : "refuse") + "'/>");
