@@ -78,14 +78,25 @@ void Adoption::restore_open_steps() {
     if (known.lacks_writes) step.record_loss(kLacksWrites);
   }
   for (const std::int64_t step : shm::omitted_steps(region_.header(), settled_)) ledger_.open(step);
+  restore_overflow(shm::overflow_steps(region_.header(), settled_));
+}
+
+// What the dead server could not list, as too many steps were open. Steps with data are found by their blocks.
+void Adoption::restore_overflow(const shm::OverflowSteps& overflow) {
   constexpr std::int64_t kMost = 4096;
-  const shm::OverflowSteps overflow = shm::overflow_steps(region_.header(), settled_);
+  if (overflow.first > overflow.last) return;
+  if (overflow.may_have_times)
+    log_line(
+        LogLevel::warning,
+        format("of steps from {} to {} the physical time is lost where they had one and the manifest gives none: more steps were "
+               "open than the dead server could list",
+               overflow.first, overflow.last));
+  if (!overflow.may_lack_writes) return;
   for (std::int64_t step = overflow.first; step <= overflow.last && step - overflow.first < kMost; ++step)
     if (!settled_.contains(step)) ledger_.open(step);
   if (overflow.last - overflow.first >= kMost)
     log_line(LogLevel::warning,
-             format("of some steps from {} to {} writes were left out for want of room, or only a physical time was "
-                    "given; not all of them are recorded",
+             format("of some steps from {} to {} writes were left out for want of room; not all of them are recorded",
                     overflow.first, overflow.last));
 }
 
@@ -94,11 +105,8 @@ void Adoption::restore(Step& step) {
   if (!lost_sentence_.empty()) step.record_loss(lost_sentence_);
   shm::RegionHeader& header = region_.header();
   const shm::OverflowSteps overflow = shm::overflow_steps(header, settled_);
-  if (step.step() >= overflow.first && step.step() <= overflow.last) {
-    if (overflow.may_lack_writes) step.record_loss(kLacksWrites);
-    if (overflow.may_have_times && !step.has_time())
-      log_line(LogLevel::warning, format("the physical time of step {} is lost, if it had one", step.step()));
-  }
+  const bool is_in_overflow = step.step() >= overflow.first && step.step() <= overflow.last;
+  if (is_in_overflow && overflow.may_lack_writes) step.record_loss(kLacksWrites);
   const shm::Omission omission = shm::omission_of(header, step.step());
   for (const model::Variable& variable : model_.variables) {
     const bool skipped = variable.on_full == model::OnFull::skip && omission.skips(variable.priority);

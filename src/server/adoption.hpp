@@ -48,6 +48,7 @@ class Adoption {
   void take_spilled(bool give_up_missing);
   Spill::Verdict take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
   void restore_open_steps();
+  void restore_overflow(const shm::OverflowSteps& overflow);
   bool release_spilled(const Member& member, const Lane& lane, const shm::Message& message);
   void take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& take_block);
 

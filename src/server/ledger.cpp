@@ -42,12 +42,25 @@ bool Step::has(const dc_dataset_t& dataset) const {
   return keys_.count({dataset.variable->id, dataset.source, dataset.block}) != 0;
 }
 
+namespace {
+
+// Whether a block is a copy of another one: the same shape, place and bytes.
+bool is_copy(const dc_dataset_t& one, const dc_dataset_t& other) {
+  const int ndims = one.variable->ndims;
+  const auto same = [&](const std::int64_t* a, const std::int64_t* b) { return std::equal(a, a + ndims, b); };
+  return same(one.extents, other.extents) && same(one.ghost_low, other.ghost_low) && same(one.ghost_high, other.ghost_high) &&
+         one.has_position == other.has_position && (one.has_position == 0 || same(one.position, other.position)) &&
+         (one.variable->has_global == 0 || same(one.global, other.global)) && one.bytes == other.bytes &&
+         std::memcmp(one.data, other.data, one.bytes) == 0;
+}
+
+}  // namespace
+
 bool Step::has_spilled(const dc_dataset_t& dataset) const {
   for (std::size_t i = 0; i < datasets_.size(); ++i) {
     const dc_dataset_t& held = datasets_[i];
     if (held.variable->id == dataset.variable->id && held.source == dataset.source && held.block == dataset.block)
-      return blocks_[i].spilled.record != nullptr && held.bytes == dataset.bytes &&
-             std::memcmp(held.data, dataset.data, held.bytes) == 0;
+      return blocks_[i].spilled.record != nullptr && is_copy(held, dataset);
   }
   return false;
 }

@@ -42,7 +42,7 @@ class Step {
   bool has_time() const noexcept { return has_time_; }
 
   bool has(const dc_dataset_t& dataset) const;
-  // Whether it has the same bytes in the spill file.
+  // Whether it has a copy in the spill file: the same shape, place and bytes.
   bool has_spilled(const dc_dataset_t& dataset) const;
   // Records that writes of a variable were refused for lack of room.
   void refuse(std::uint32_t variable, bool drops);
@@ -130,7 +130,7 @@ class Ledger {
   // Removes the record of a processed step without releasing its blocks.
   void drop(std::int64_t step) { steps_.erase(step); }
   bool holds(const dc_dataset_t& dataset) const;
-  // Whether it holds the same bytes of it in the spill file.
+  // Whether it holds a copy of it in the spill file.
   bool holds_spilled(const dc_dataset_t& dataset) const;
   // Holds a refused block until its step is released.
   void hold_refused(std::int64_t step, const HeldBlock& block);

@@ -2,8 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "remains.hpp"
+#include "server/ledger.hpp"
 
 namespace damaris::test {
 
@@ -35,6 +37,36 @@ TEST_CASE("recovery reports a second block of the name of one that had been spil
   const std::string line = remains.recover().at(0);
   CHECK_THAT(line, Catch::Contains("datasets 90 small:0.0=16:10 ") && Catch::Contains("refused:1 'small' of client 0 in step 0"));
   CHECK(remains.region().unreleased_blocks() == 0);
+}
+
+TEST_CASE("a block is a copy of a spilled one only if it has the same shape, place and bytes") {
+  const auto model = std::make_shared<model::Model>(node_model());
+  const server::VariableInfos infos(*model);
+  const float values[6] = {1, 1, 1, 1, 1, 1};
+  std::byte record[1] = {};
+  dc_dataset_t tile = {};
+  for (const dc_variable_info_t& info : infos.all())
+    if (std::string(info.path) == "tile") tile.variable = &info;
+  REQUIRE(tile.variable != nullptr);
+  tile.extents[0] = 2;
+  tile.extents[1] = 3;
+  tile.has_position = 1;
+  tile.data = values;
+  tile.bytes = sizeof values;
+  server::HeldBlock spilled;
+  spilled.spilled.record = record;
+  server::Step step(0);
+  REQUIRE(step.add(tile, spilled));
+  CHECK(step.has_spilled(tile));
+  dc_dataset_t other = tile;
+  const float others[6] = {1, 1, 1, 1, 1, 2};
+  SECTION("position") { other.position[1] = 3; }
+  SECTION("no position") { other.has_position = 0; }
+  SECTION("extents") { std::swap(other.extents[0], other.extents[1]); }
+  SECTION("ghosts") { other.ghost_high[0] = 1; }
+  SECTION("values") { other.data = others; }
+  SECTION("block") { other.block = 1; }
+  CHECK_FALSE(step.has_spilled(other));
 }
 
 TEST_CASE("the blocks of the newest step are spilled first, for they are stored last") {

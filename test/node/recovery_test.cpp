@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
+#include "core/base/log.hpp"
 #include "core/shm/omission.hpp"
 #include "remains.hpp"
 
@@ -177,6 +179,23 @@ TEST_CASE("recovery calls no step whole if the dead server knew of writes that w
   const auto lines = remains.recover();
   REQUIRE(lines.size() == static_cast<std::size_t>(steps));
   for (const std::string& line : lines) CHECK_THAT(line, Catch::Contains("refused:1 writes of it were left out"));
+}
+
+TEST_CASE("of more open steps than a server can list, recovery invents none, and says which may have lost their times") {
+  constexpr std::int64_t kSteps = 300, kGap = 1000;
+  const TempFolder folder;
+  configure_log(LogLevel::warning, folder.file("log"), "recover");
+  Remains remains(2);
+  for (std::int64_t number = 0; number < kSteps; ++number) {
+    remains.client(0).set_time(kGap * number, 0.5);
+    remains.write(0, kGap * number);
+    remains.poll();  // client 1 has ended none of them
+  }
+  CHECK(remains.recover().size() == kSteps);
+  configure_log(LogLevel::off, "", "");
+  std::ostringstream log;
+  log << std::ifstream(folder.file("log")).rdbuf();
+  CHECK_THAT(log.str(), Catch::Contains("of steps from 256000 to 299000 the physical time is lost where they had one"));
 }
 
 TEST_CASE("what one recovery could not store the next one does") {

@@ -99,6 +99,7 @@ bool recover(const std::string& name, const Options& options) {
 int run(const Options& options) {
   std::vector<std::string> names;
   std::transform(options.regions.begin(), options.regions.end(), std::back_inserter(names), region_name);
+  configure_log(LogLevel::warning, "", "recover");
   std::vector<shm::UnreadRegion> unread;
   if (names.empty()) names = dead_regions(unread);
   if (names.empty() && unread.empty()) std::printf("no dead server has left a region on this node\n");
