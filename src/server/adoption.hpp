@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/shm/frontier.hpp"
+#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
 #include "server/intake.hpp"
