@@ -39,6 +39,7 @@ void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
     if (given_up.among && number >= given_up.among->first && number <= given_up.among->second) lost.push_back(number);
   lost.erase(std::remove_if(lost.begin(), lost.end(), [&](std::int64_t number) { return recorded.by(self, number); }), lost.end());
   std::vector<Json> lines;
+  StepSpan steps;
   for (const std::int64_t number : lost) {
     StepEntry step;
     step.step = number;
@@ -48,9 +49,12 @@ void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
     step.failures = {"server " + std::to_string(host_.server_index) +
                      " gave the step up, and was killed before it could record why"};
     lines.push_back(to_json(step));
-    log(1, "step " + std::to_string(number) + " had been given up by the dead server, and is recorded as lost now");
+    steps.add(number);
   }
-  if (!lines.empty()) append(lines);
+  if (!lines.empty()) {
+    append(lines);
+    warn(steps.text() + ", given up by the dead server: recorded as lost now");
+  }
   for (const std::int64_t number : lost) host_.partial(host_.self, number);
   if (!given_up.among) return;
   warn("all steps with data from " + std::to_string(given_up.among->first) + " to " + std::to_string(given_up.among->second) +

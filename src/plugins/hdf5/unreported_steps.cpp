@@ -8,8 +8,7 @@ namespace {
 
 constexpr char kLost[] =
     " is not stored: the server is out of memory, if its log gives no other reason; give the dedicated core more, or write less in "
-    "one "
-    "step";
+    "one step";
 
 }  // namespace
 
