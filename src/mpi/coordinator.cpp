@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <list>
 
 namespace damaris::mpi {
 namespace {
@@ -40,14 +41,15 @@ MpiCoordinator::~MpiCoordinator() {
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
   // Destroyed before all servers were done: leaks the communicator, so that a pending message can never match a later communicator with the
-  // same context id.
-  if (communicates() && !all_done_) (void)channels_->messages.release();
-  for (std::deque<PendingTransfer>* under_way : {&sending_, &arriving_})
-    for (PendingTransfer& transfer : *under_way)
-      if (transfer.request != MPI_REQUEST_NULL) {
-        MPI_Cancel(&transfer.request);
-        MPI_Wait(&transfer.request, MPI_STATUS_IGNORE);
-      }
+  // same context id. Not every MPI can cancel a send: MPI may read these bytes as long as the process lives.
+  if (communicates() && !has_left_) (void)channels_->messages.release();
+  static std::list<std::deque<PendingTransfer>>& unreceived = *new std::list<std::deque<PendingTransfer>>();
+  if (!sending_.empty()) unreceived.push_back(std::move(sending_));
+  for (PendingTransfer& transfer : arriving_)
+    if (transfer.request != MPI_REQUEST_NULL) {
+      MPI_Cancel(&transfer.request);
+      MPI_Wait(&transfer.request, MPI_STATUS_IGNORE);
+    }
 }
 
 void MpiCoordinator::send(int to, const Message& message, const std::string& post) {
@@ -56,8 +58,8 @@ void MpiCoordinator::send(int to, const Message& message, const std::string& pos
   transfer.bytes.assign(reinterpret_cast<const char*>(&message), sizeof message);
   transfer.bytes += post;
   check(
-      MPI_Isend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE, to, kTag, messages(), &transfer.request),
-      "MPI_Isend");
+      MPI_Issend(transfer.bytes.data(), static_cast<int>(transfer.bytes.size()), MPI_BYTE, to, kTag, messages(), &transfer.request),
+      "MPI_Issend");
 }
 
 void MpiCoordinator::send_all(const Message& message) {
@@ -193,7 +195,7 @@ void MpiCoordinator::complete(std::int64_t step) {
 }
 
 bool MpiCoordinator::post(int to, std::uint32_t plugin, std::string bytes) {
-  if (to < 0 || to >= count_ || (to != index_ && !communicates())) return false;
+  if (to < 0 || to >= count_ || (to != index_ && (!communicates() || leaving_ != MPI_REQUEST_NULL))) return false;
   Message message;
   message.kind = kPost;
   message.plugin = plugin;
@@ -217,11 +219,18 @@ std::optional<Decision> MpiCoordinator::poll() {
   return decision;
 }
 
-// The caller has called complete(kEnd). Server 0 sends kDone once all servers have; by then every message has arrived.
+// The caller has called complete(kEnd). Server 0 sends kDone once all servers have, but a plugin may still answer what it was sent before.
+// So a server enters the barrier when all that it has sent was received (which a synchronous send shows), and receives until all have
+// entered: then nothing is under way on this communicator, whose context id a later one may get.
 bool MpiCoordinator::leave() {
-  if (!communicates()) return true;
+  if (!communicates() || has_left_) return true;
   exchange();
-  return all_done_ && sending_.empty() && posts_.empty();
+  if (!all_done_ || !sending_.empty() || !posts_.empty()) return false;
+  if (leaving_ == MPI_REQUEST_NULL) check(MPI_Ibarrier(messages(), &leaving_), "MPI_Ibarrier");
+  int all = 0;
+  check(MPI_Test(&leaving_, &all, MPI_STATUS_IGNORE), "MPI_Test");
+  has_left_ = all != 0;
+  return has_left_;
 }
 
 }  // namespace damaris::mpi

@@ -7,7 +7,8 @@
 //   server 0 -> k   run(key, n)     all servers have announced it       cancel(key)     one never will, or has abandoned it
 //                   agreed(step)    all have completed step             done            all have finished
 //   any -> any      post(bytes)     from a plugin to the same plugin on another server
-// MPI keeps the order of messages between two servers, so decisions arrive in the order they were made.
+// MPI keeps the order of messages between two servers, so decisions arrive in the order they were made. At the end a barrier makes sure that
+// every message was received.
 #pragma once
 
 #include <deque>
@@ -102,6 +103,8 @@ class MpiCoordinator : public server::Coordinator {
   std::deque<server::Post> posts_;
   std::int64_t completed_ = -1, agreed_ = -1;
   bool all_done_ = false;
+  MPI_Request leaving_ = MPI_REQUEST_NULL;  // the barrier, which this server has entered
+  bool has_left_ = false;
   // Server 0 only:
   std::map<server::InstanceKey, std::set<int>> announced_;
   std::vector<std::int64_t> completed_by_;

@@ -4,6 +4,7 @@
  * With the setting hold="yes" it also waits for the event "go" before it takes up its first step.
  * With the setting idle="yes" it has a piece to do in on_idle, and another later, until the event "go".
  * With the setting tell_again="yes" it logs when it asks to be called again.
+ * At the end every other server takes leave of server 0, which answers after a while.
  * What happens is logged to DAMARIS_TEST_LOG with ".s<server>" appended.
  */
 #include <damaris/plugin.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const dc_host_t* the_host;
 static int patient, held, reported, answered, pieces, idle_told, idle_work, again_told;
@@ -73,9 +75,20 @@ static int on_step(void* state, const dc_step_t* step) {
   return DC_OK;
 }
 
+static int on_passed(void* state, int64_t step) {
+  (void)state;
+  if (step != INT64_MAX || the_host->server_index == 0) return DC_OK;
+  return the_host->send(the_host->self, 0, "bye", 3);
+}
+
 /* Server 0 gets steps and answers with a letter; the others, and server 0 too, get the letter. */
 static int on_message(void* state, int from, const void* data, uint64_t bytes) {
   (void)state;
+  if (bytes == 3 && the_host->server_index == 0) {
+    usleep(20000); /* the other may think that everything has been said */
+    return the_host->send(the_host->self, from, "bye", 3);
+  }
+  if (bytes == 3) return log_line("leave of", from, -1), DC_OK;
   if (bytes == 1) return answered = 1, DC_OK;
   int64_t step;
   memcpy(&step, data, sizeof step);
@@ -91,6 +104,6 @@ static int finalize(void* state) {
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
   static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_step,
-                                     finalize,      on_message,          NULL,     NULL, NULL,     on_idle};
+                                     finalize,      on_message,          NULL,     NULL, on_passed, on_idle};
   return &plugin;
 }

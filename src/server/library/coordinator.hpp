@@ -56,7 +56,7 @@ class Coordinator {
   // This server no longer waits for `key`: unless it is already decided, no server shall run it.
   virtual void abandon(const InstanceKey& key) = 0;
   // Sends `bytes` to plugin `plugin` on server `to`; posts between two servers keep their order. Never blocks. Returns false if there is no
-  // way to reach that server.
+  // way to reach that server, or it may have left.
   virtual bool post(int to, std::uint32_t plugin, std::string bytes) = 0;
   // The next post for this server, if one has arrived.
   virtual std::optional<Post> next_post() = 0;
