@@ -149,21 +149,24 @@ void ManifestFile::open() {
   learn_identity();
 }
 
+// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
 void ManifestFile::close() {
-  if (is_ours()) ::close(descriptor_);
+  if (!identity_.has_lost(descriptor_)) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 void ManifestFile::learn_identity() {
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
-  identity_ = FileIdentity(facts);
-  struct stat named = {};
-  has_name_ = ::stat(path_.c_str(), &named) == 0 && identity_.is(named);
+  identity_ = FileIdentity(descriptor_);
+  if (identity_.holder_of(descriptor_, facts) != Holder::ours) throw_system_failure(errno, "look at", path_);
+  learn_name();
 }
 
-// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
-bool ManifestFile::is_ours() const { return identity_.is_of(descriptor_); }
+// A path that is refused now may show the file later; if it shows another one, the file is opened anew.
+void ManifestFile::learn_name() {
+  struct stat named = {};
+  has_name_ = ::stat(path_.c_str(), &named) != 0 || identity_.is(named);
+}
 
 void ManifestFile::start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier) {
   remove_leftovers();
@@ -197,15 +200,19 @@ void ManifestFile::drop_replaced_lines() {
   std::string aside;
   const int fresh = make_own(path_ + kAside, aside, O_RDWR | O_APPEND, 0666);
   if (fresh < 0) throw_system_failure(errno, "make", aside);
-  const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::rename(aside.c_str(), path_.c_str()) == 0;
+  struct stat facts = {};
+  const bool moved = copy_from(descriptor_, from, fresh) && ::fsync(fresh) == 0 && ::fstat(fresh, &facts) == 0 &&
+                     ::rename(aside.c_str(), path_.c_str()) == 0;
   const int error = errno;
   if (moved) ::dup3(fresh, descriptor_, O_CLOEXEC);
-  if (moved) learn_identity();
   ::close(fresh);
-  if (moved) keep_run();  // lines were added
-  if (moved) return;
-  ::unlink(aside.c_str());
-  throw_system_failure(error, "shorten the manifest", path_);
+  if (!moved) {
+    ::unlink(aside.c_str());
+    throw_system_failure(error, "shorten the manifest", path_);
+  }
+  identity_ = FileIdentity(facts);
+  learn_name();
+  keep_run();  // lines were added
 }
 
 // Removes the incomplete line of a killed process.
@@ -219,13 +226,18 @@ void ManifestFile::cut_broken_line() {
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
-// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected. What the path leads to counts also
+// while the file system says nothing of the descriptor.
 bool ManifestFile::is_gone() const {
+  if (lock_.is_gone()) return true;
   struct stat facts = {};
-  if (lock_.is_gone() || !is_ours() || (::fstat(descriptor_, &facts) == 0 && facts.st_nlink == 0)) return true;
-  if (!has_name_) return false;
-  if (::stat(path_.c_str(), &facts) != 0) return errno == ENOENT || errno == ENOTDIR;
-  return !identity_.is(facts);
+  if (has_name_) {
+    const bool is_named = ::stat(path_.c_str(), &facts) == 0;
+    if (is_named ? !identity_.is(facts) : errno == ENOENT || errno == ENOTDIR) return true;
+  }
+  const Holder holder = identity_.holder_of(descriptor_, facts);
+  if (holder == Holder::unknown) throw_system_failure(errno, "look at", path_);
+  return holder == Holder::other || facts.st_nlink == 0;
 }
 
 // The seal of the last line; the caller holds the lock.

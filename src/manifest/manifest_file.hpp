@@ -52,7 +52,7 @@ class ManifestFile {
 
   bool is_first() const { return first_; }
   // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor, or the run lock is void.
-  // Create a new object then.
+  // Create a new object then. Throws Failure if the file system does not say so.
   bool is_gone() const;
   // Appends lines. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves nothing of them in the file. `then`
   // performs what they announce, before any other process can append; if it throws, they stay.
@@ -68,7 +68,7 @@ class ManifestFile {
   void open();
   void close();
   void learn_identity();
-  bool is_ours() const;
+  void learn_name();
   void start(Existing existing, const RunEntry& run, const std::vector<Json>& of_earlier);
   void require_run_of(const RunEntry& recovery) const;
   void cut_broken_line();

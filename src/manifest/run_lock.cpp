@@ -27,8 +27,10 @@ long byte_of(const std::string& member) {
 }
 
 bool is_taken(int error) { return error == EAGAIN || error == EACCES || error == EINTR; }
+// Of a file system that has locks, but is away. Without them it says so otherwise: ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL.
+bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT || error == ENOTCONN; }
 // Of the file system. A descriptor that the program has closed says nothing about it.
-bool has_no_locks(int error) { return !is_taken(error) && error != EBADF; }
+bool has_no_locks(int error) { return !is_taken(error) && error != EBADF && !may_pass(error); }
 
 Failure closed_by_program(const std::string& path) {
   return Failure(
@@ -41,11 +43,21 @@ std::string lock_path(const std::string& record) {
   return record.substr(0, name) + "." + record.substr(name, end - name) + ".lock";
 }
 
-std::string text_in(int descriptor) {
+std::string text_in(int descriptor, const std::string& path) {
   std::string text(kMaxRunName, '\0');
   const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (got < 0) throw_system_failure(errno, "read", path);
+  text.resize(static_cast<std::size_t>(got));
   return text;
+}
+
+int lock_byte(int descriptor, long byte, short type) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return ::fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
 }  // namespace
@@ -82,21 +94,22 @@ RunLock::RunLock(std::string path, std::string run, std::string member, bool sha
   }
 }
 
-// The last process removes the file. Locks are released explicitly, because a forked process may have the descriptor open.
+// The last process removes the file.
 RunLock::~RunLock() {
-  if (!has_descriptor()) return;
   if (depth_ == 0 && set(kExclusive, F_WRLCK) == 0) depth_ = 1;
-  if (depth_ > 0 && take_alone() && !is_gone()) ::unlink(path_.c_str());
-  for (const long byte : {byte_of(member_), kRun, kExclusive}) set(byte, F_UNLCK);
+  if (depth_ > 0 && take_alone() && looks() == Look::fine) ::unlink(path_.c_str());
   close();
 }
 
-// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
-bool RunLock::has_descriptor() const { return identity_.is_of(descriptor_); }
-
+// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers. A descriptor that may be ours is
+// closed: left open, it would keep its locks, against this process, too. They are released explicitly, because a forked process may have the
+// descriptor open.
 void RunLock::close() {
   keep_in_forks(descriptor_);
-  if (has_descriptor()) ::close(descriptor_);
+  if (!identity_.has_lost(descriptor_)) {
+    for (const long byte : {byte_of(member_), kRun, kExclusive}) lock_byte(descriptor_, byte, F_UNLCK);
+    ::close(descriptor_);
+  }
   descriptor_ = -1;
 }
 
@@ -118,10 +131,10 @@ void RunLock::open_file() {
   if (descriptor_ < 0)
     throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno, kOtherBasename), errno);
   struct stat facts = {}, named = {};
-  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "stat", path_);
-  identity_ = FileIdentity(facts);
+  identity_ = FileIdentity(descriptor_);
+  if (identity_.holder_of(descriptor_, facts) != Holder::ours) throw_system_failure(errno, "look at", path_);
   close_in_forks(descriptor_);
-  has_name_ = ::lstat(path_.c_str(), &named) == 0 && identity_.is(named);
+  has_name_ = ::lstat(path_.c_str(), &named) != 0 || identity_.is(named);  // is_gone() sees a name that is refused now
   if ((facts.st_mode & 077) != 0)
     ::fchmod(descriptor_, 0600);  // for instance after `chmod -R` of the folder: any reader could lock it
   lock();
@@ -130,13 +143,14 @@ void RunLock::open_file() {
 void RunLock::join() {
   first_ = set(kRun, F_WRLCK) == 0;
   if (!first_ && errno == EBADF) throw closed_by_program(path_);
+  if (!first_ && may_pass(errno)) throw_system_failure(errno, "lock", path_);
   if (!first_ && has_no_locks(errno)) {
     if (shared_) throw_system_failure(errno, "lock (required to share a manifest without MPI)", path_);
     first_ = true;
     return;
   }
-  if (!first_ && (!shared_ || set(kRun, F_RDLCK) != 0 || text_in(descriptor_) != run_)) throw locked_by_other_run(record_);
-  if (set(byte_of(member_), F_WRLCK) != 0) throw locked_by_same_member(record_, member_);
+  if (!first_ && (!shared_ || !try_lock(kRun, F_RDLCK) || text_in(descriptor_, path_) != run_)) throw locked_by_other_run(record_);
+  if (!try_lock(byte_of(member_), F_WRLCK)) throw locked_by_same_member(record_, member_);
   if (!first_) return;
   const bool written =
       ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, run_.data(), run_.size(), 0) == static_cast<ssize_t>(run_.size());
@@ -146,12 +160,25 @@ void RunLock::join() {
 
 bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || has_no_locks(errno); }
 
-// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
-bool RunLock::is_gone() const {
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected. What the path leads to counts also
+// while the file system says nothing of the descriptor.
+RunLock::Look RunLock::looks() const {
   struct stat facts = {};
-  if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || facts.st_nlink == 0) return true;
-  if (::lstat(path_.c_str(), &facts) != 0) return true;
-  return has_name_ && !identity_.is(facts);
+  const bool is_named = ::lstat(path_.c_str(), &facts) == 0;
+  const int why_not = is_named ? 0 : errno;
+  if (why_not == ENOENT || why_not == ENOTDIR || (is_named && has_name_ && !identity_.is(facts))) return Look::gone;
+  const Holder holder = identity_.holder_of(descriptor_, facts);
+  if (holder == Holder::unknown) return Look::refused;
+  if (holder == Holder::other || facts.st_nlink == 0) return Look::gone;
+  if (is_named) return Look::fine;
+  errno = why_not;
+  return Look::refused;
+}
+
+bool RunLock::is_gone() const {
+  const Look look = looks();
+  if (look == Look::refused) throw_system_failure(errno, "look at", path_);
+  return look == Look::gone;
 }
 
 void RunLock::lock() {
@@ -161,7 +188,7 @@ void RunLock::lock() {
 
 void RunLock::throw_locked() const {
   struct stat facts = {};
-  if (!has_descriptor() || ::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
+  if (identity_.holder_of(descriptor_, facts) != Holder::ours || (facts.st_mode & 077) == 0)
     throw Failure("cannot lock " + path_ + " within " + std::to_string(timeout_.count()) +
                       " ms: another process holds the lock; if that does not go on, end it: 'fuser " + path_ + "' names it",
                   ETIMEDOUT);
@@ -178,14 +205,20 @@ void RunLock::unlock() {
   if (depth_ > 0 && --depth_ == 0) set(kExclusive, F_UNLCK);
 }
 
+// An unlock is tried also where the file system does not say whose the descriptor is: the lock would hold up other processes.
 int RunLock::set(long byte, short type) const {
-  if (!has_descriptor()) return errno = EBADF, -1;
-  struct flock lock = {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+  const Holder holder = identity_.holder_of(descriptor_);
+  if (holder == Holder::other) return errno = EBADF, -1;
+  if (holder == Holder::unknown && type != F_UNLCK) return -1;
+  return lock_byte(descriptor_, byte, type);
+}
+
+// Returns false if another process holds the lock.
+bool RunLock::try_lock(long byte, short type) const {
+  if (set(byte, type) == 0) return true;
+  if (errno == EBADF) throw closed_by_program(path_);
+  if (!is_taken(errno)) throw_system_failure(errno, "lock", path_);
+  return false;
 }
 
 // Polls until the time-out, because a stopped process may hold the lock for ever. Succeeds on a file system without locks.
@@ -193,6 +226,7 @@ bool RunLock::wait_for(long byte, short type) const {
   const auto until = std::chrono::steady_clock::now() + timeout_;
   while (set(byte, type) != 0) {
     if (errno == EBADF) throw closed_by_program(path_);
+    if (may_pass(errno)) throw_system_failure(errno, "lock", path_);
     if (has_no_locks(errno)) return true;
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -35,7 +35,8 @@ class RunLock {
   bool is_first() const { return first_; }
   // Returns whether no other process has the basename locked; then none can lock it until this one ends. Requires lock().
   bool take_alone();
-  // Whether the locks are void: the lock file was removed, for instance with its folder, or the program has closed its descriptor.
+  // Whether the locks are void: the lock file was removed, for instance with its folder, or the program has closed its descriptor. Throws
+  // Failure if the file system does not say so.
   bool is_gone() const;
 
   // Locks the manifest against the other processes that share it; recursive. Throws Failure if that takes longer than `timeout`.
@@ -61,9 +62,12 @@ class RunLock {
   void open();
   void open_file();
   void close();
-  bool has_descriptor() const;
+  enum class Look { fine, gone, refused };  // refused: errno says why
+  Look looks() const;
   void join();
+  // Returns 0, or -1 with errno.
   int set(long byte, short type) const;
+  bool try_lock(long byte, short type) const;
   bool wait_for(long byte, short type) const;
 
   std::string record_, path_, run_, member_;

@@ -219,16 +219,16 @@ class Check {
     }
   }
 
-  // Files that servers of the last run have stored and server 0 has not recorded.
+  // Files that servers of the last run have stored and the manifest has not recorded.
   std::set<std::string> noted_files() const {
     std::set<std::string> noted;
     if (run_.runs().empty()) return noted;
     const RunEntry& run = run_.runs().back();
     const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
-    const RecordedSteps recorded = steps_of_last_run(run_.path());
-    for (const UnrecordedSteps& list : UnrecordedSteps::find_all(names, run.regions, run.servers))
-      for (const StepEntry& step : list.missing_in(recorded))
-        for (const FileEntry& file : step.files) noted.insert(file.name);
+    std::vector<UnrecordedSteps> lists = UnrecordedSteps::find_all(names, run.regions, run.servers);
+    for (UnrecordedSteps& list : UnrecordedSteps::find_apart(names)) lists.push_back(std::move(list));
+    for (const StepEntry& step : missing_in(run_.path(), lists))
+      for (const FileEntry& file : step.files) noted.insert(file.name);
     return noted;
   }
 

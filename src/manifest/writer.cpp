@@ -67,7 +67,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       lock_wait_(kLockWait),
       end_wait_ms_(options.end_wait_ms),
       collector_(connected_ ? host.server_count : 1),
-      unrecorded_(names, host.server_index, run_.regions),
+      unrecorded_(names, {entry_host(), host.server_index}, run_.regions),
       retry_(options.retry_ms),
       forecast_(names.folder()),
       members_(names.of_run(".jsonl")),
@@ -111,7 +111,7 @@ bool ManifestWriter::apart() const {
 
 // A failure here only endangers the record of the step, so it is no reason to fail the step.
 void ManifestWriter::add_unrecorded(const Json& line) {
-  if (!connected_ || host_.server_count == 1) return;
+  if (!notes_all()) return;
   try {
     unrecorded_.add(line);
   } catch (const Failure& failure) {
@@ -131,13 +131,18 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   const Outline earlier = begins || again ? outline_of(path) : Outline{};
   const bool took_part = begins && Members(path).has(host_.host_name, host_.server_index);
   if (again) require_same_run(earlier, run_);
-  const std::vector<Json> of_earlier = goes_on || again ? lines_of_earlier(earlier) : std::vector<Json>{};
+  std::vector<UnrecordedSteps> lists;
+  if (again || (goes_on && lock_->is_first())) lists = UnrecordedSteps::find_all(names_, earlier.regions, earlier.servers);
+  if (goes_on && lock_->is_first())
+    for (UnrecordedSteps& list : UnrecordedSteps::find_apart(names_)) lists.push_back(std::move(list));
+  const std::vector<Json> of_earlier = lines_of_earlier(lists);
   file_.reset();  // first: its destructor would close the new descriptor if that got the number of the old one
   file_ = std::make_unique<ManifestFile>(path, existing_, *lock_, run_, again, of_earlier);
   if (!again && (!file_->is_first() || existing_ == Existing::recover)) run_.run = outline_of(path).run;
   if (std::exchange(was_open_, true)) views_->reset();
   if (again) warn_of_moved(path);
-  if (goes_on && file_->is_first()) remove_unrecorded(earlier.regions, earlier.servers);
+  if (goes_on && file_->is_first())
+    for (const UnrecordedSteps& list : lists) list.remove();
   if (begins && file_->is_first()) warn_of_own_job(earlier, took_part);
   if (joins(path, again)) append_joined();
 }
@@ -264,12 +269,24 @@ bool ManifestWriter::write(bool last) {
   try {
     return try_lines(last);
   } catch (const Failure& failure) {
+    if (must_insist() && !last) return insist(failure);
+    retry_.next_thing();
     send_to_others({{"misses", steps_text(lines_) + ": " + failure.what()}});
     const StepEntry& step = lines_.front();
     throw Failure("step " + std::to_string(step.step) + outcome_of(step) + " the manifest cannot record it: " + failure.what() +
                       "; its line is kept and retried with the next one",
                   failure.system_error());
   }
+}
+
+bool ManifestWriter::insist(const Failure& failure) {
+  retry_.insist(Clock::now());
+  const std::string before = std::exchange(refusal_, "the manifest " + names_.of_run(".jsonl") + " cannot record step " +
+                                                         std::to_string(lines_.front().step) + ": " + failure.what() +
+                                                         "; nor can it be noted beside it: " + note_refusal_ +
+                                                         "; the step stays in the buffer, and is retried beyond retry=\"...\"");
+  if (before != refusal_) warn(refusal_);
+  return false;
 }
 
 bool ManifestWriter::try_lines(bool last) {
@@ -282,10 +299,7 @@ bool ManifestWriter::try_lines(bool last) {
   try {
     write_lines();
   } catch (const Failure& failure) {
-    if (!retry_.again(failure.system_error(), since_, begun, Clock::now()) || last) {
-      retry_.next_thing();
-      throw;
-    }
+    if (!retry_.again(failure.system_error(), since_, begun, Clock::now()) || last) throw;
     refusal_ = record + " cannot record step " + std::to_string(lines_.front().step) + " yet: " + failure.what();
     if (retry_.failed() == 1) warn(refusal_ + "; retrying");
     return false;
@@ -321,6 +335,7 @@ void ManifestWriter::write_lines() {
     recorded_.add(lines_.front().step);
     const bool replaces = !lines_.front().files.empty();
     lines_.pop_front();
+    if (noted_ > 0 && --noted_ == 0) unrecorded_.clear();
     if (replaces) replace_earlier_runs();
   }
 }
@@ -355,11 +370,13 @@ void ManifestWriter::finish(bool leaves_steps) {
     write_all_lines();
     if (!leaves_steps) append_end();
   } catch (const Failure& failure) {
+    if (!leaves_steps) note_lines();
     throw Failure("the manifest lacks " + (lines_.empty() ? "the end of the run" : steps_text(lines_)) + ": " + failure.what(),
                   failure.system_error());
   }
   for (int server = 0; connected_ && server < host_.server_count; ++server)
-    if (const UnrecordedSteps one(names_, server, run_.regions); replaced_ || one.exists()) one.remove();
+    if (const UnrecordedSteps one(names_, {"", server}, run_.regions); replaced_ || one.exists()) one.remove();
+  if (apart() && (replaced_ || unrecorded_.exists())) unrecorded_.remove();
   views_->finish();
 }
 

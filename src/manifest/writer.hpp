@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
 #include "manifest_file.hpp"
@@ -66,7 +67,8 @@ class ManifestWriter {
   // throws, `record` is not reported, and as before but for its reporters.
   void report(StepEntry&& record, Instant since);
   // Adds the lines that are due. Returns false if a line could not be added and will be retried: call it again. Throws Failure when
-  // the retry time is over, or with `last` at once; the line is then kept and added with the next one.
+  // the retry time is over, or with `last` at once; the line is then kept and added with the next one, and noted for recovery beside the
+  // manifest. If it cannot be noted either, a line that names files is retried further.
   bool write(bool last = false);
   // Why a line could not be added, after write() has returned false.
   const std::string& refusal() const { return refusal_; }
@@ -100,13 +102,15 @@ class ManifestWriter {
   std::chrono::milliseconds end_left();
   void wait_for_lock(std::chrono::milliseconds at_most);
   void add_unrecorded(const Json& line);
-  std::vector<StepEntry> unrecorded_of(const std::string& regions, int servers) const;
-  std::vector<ServerEntry> unrecorded_ends_of(const std::string& regions, int servers) const;
-  void remove_unrecorded(const std::string& regions, int servers) const;
+  std::vector<UnrecordedSteps> unrecorded_lists() const;
+  // Whether each step is noted when it is reported, not only if the manifest refuses it.
+  bool notes_all() const { return connected_ && host_.server_count > 1; }
+  bool note_lines();
+  bool must_insist();
   void record_recovered_steps(const GivenUpSteps& given_up);
   void record_given_up(const GivenUpSteps& given_up);
   void record_steps_of_dead_servers();
-  std::vector<Json> lines_of_earlier(const Outline& earlier) const;
+  std::vector<Json> lines_of_earlier(const std::vector<UnrecordedSteps>& lists) const;
   void warn_of_moved(const std::string& record);
   void warn_of_own_job(const Outline& earlier, bool took_part) const;
   void replace_earlier_runs();
@@ -116,6 +120,7 @@ class ManifestWriter {
   void take_due();
   void forecast(StepEntry& step);
   bool try_lines(bool last = false);
+  bool insist(const Failure& failure);
   void append(const std::vector<Json>& lines, const std::function<void()>& then = {});
   void append(const Json& line, const std::function<void()>& then = {}) { append(std::vector<Json>{line}, then); }
   std::string entry_host() const { return apart() ? host_.host_name : ""; }
@@ -140,6 +145,8 @@ class ManifestWriter {
   StepCollector collector_;
   UnrecordedSteps unrecorded_;
   std::deque<StepEntry> lines_;          // to be written
+  std::size_t noted_ = 0;                // that many of the first ones are in unrecorded_, unless it has all steps
+  std::string note_refusal_;             // why not
   StepSpan recorded_;                    // steps recorded in the current manifest file
   Instant since_ = {}, due_since_ = {};  // when the last of lines_ became due, and the last report came
   Retry retry_;

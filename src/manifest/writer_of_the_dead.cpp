@@ -1,31 +1,17 @@
-// What the writer records for servers that died before they, or server 0, could. The rest of it is in writer.cpp.
+// What the writer records for servers that died before they, or server 0, could, and what it notes for the case that this one dies. The rest of it is in writer.cpp.
 #include <algorithm>
 
+#include "core/base/failure.hpp"
 #include "unrecorded.hpp"
 #include "writer.hpp"
 
 namespace damaris::manifest {
 
-// The steps that servers of the manifest's last run have stored and the manifest lacks.
-std::vector<StepEntry> ManifestWriter::unrecorded_of(const std::string& regions, int servers) const {
-  const std::vector<UnrecordedSteps> kept = UnrecordedSteps::find_all(names_, regions, servers);
-  std::vector<StepEntry> missing;
-  const RecordedSteps recorded =
-      kept.empty() ? RecordedSteps{} : steps_of_last_run(names_.of_run(".jsonl"));  // read it only if needed: it may be long
-  for (const UnrecordedSteps& one : kept)
-    for (StepEntry& step : one.missing_in(recorded)) missing.push_back(std::move(step));
-  return missing;
-}
-
-std::vector<ServerEntry> ManifestWriter::unrecorded_ends_of(const std::string& regions, int servers) const {
-  std::vector<ServerEntry> ends;
-  for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers))
-    if (const auto end = one.end()) ends.push_back(*end);
-  return ends;
-}
-
-void ManifestWriter::remove_unrecorded(const std::string& regions, int servers) const {
-  for (const UnrecordedSteps& one : UnrecordedSteps::find_all(names_, regions, servers)) one.remove();
+// Of all servers, because the regions of others may be lost with their nodes; of independent ones only this, as others may go on.
+std::vector<UnrecordedSteps> ManifestWriter::unrecorded_lists() const {
+  std::vector<UnrecordedSteps> lists = UnrecordedSteps::find_all(names_, run_.regions, host_.server_count);
+  if (apart() && unrecorded_.exists()) lists.push_back(unrecorded_);
+  return lists;
 }
 
 // A line of such a step may have died with the server, which had kept it until the file system would take it; an older one may be of an
@@ -37,7 +23,11 @@ void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
   std::vector<std::int64_t> lost = given_up.steps;
   for (const auto& [number, reporters] : recorded.reporters)
     if (given_up.among && number >= given_up.among->first && number <= given_up.among->second) lost.push_back(number);
-  lost.erase(std::remove_if(lost.begin(), lost.end(), [&](std::int64_t number) { return recorded.by(self, number); }), lost.end());
+  // A single server under MPI had named no host.
+  const auto has_line = [&](std::int64_t number) {
+    return recorded.by(self, number) || recorded.by({"", host_.server_index}, number);
+  };
+  lost.erase(std::remove_if(lost.begin(), lost.end(), has_line), lost.end());
   std::vector<Json> lines;
   StepSpan steps;
   for (const std::int64_t number : lost) {
@@ -62,17 +52,18 @@ void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
        "manifest");
 }
 
-// Records the steps that dead servers stored, after the server that should have recorded them died too. Includes those of all
-// servers, because the regions of others may be lost with their nodes. Two concurrent recoveries may both add a line; readers merge
-// them.
+// Records the steps that dead servers stored, after the server that should have recorded them died too, or the manifest had refused them. Two
+// concurrent recoveries may both add a line; readers merge them.
 void ManifestWriter::record_recovered_steps(const GivenUpSteps& given_up) {
-  for (const StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
+  const std::vector<UnrecordedSteps> lists = unrecorded_lists();
+  for (const StepEntry& step : missing_in(names_.of_run(".jsonl"), lists)) {
     append(to_json(step));
     log(2, "step " + std::to_string(step.step) + " was stored before, and is recorded now");
   }
   record_given_up(given_up);
-  for (const ServerEntry& entry : unrecorded_ends_of(run_.regions, host_.server_count)) append(to_json(entry));
-  remove_unrecorded(run_.regions, host_.server_count);
+  for (const UnrecordedSteps& list : lists)
+    if (const auto end = list.end()) append(to_json(*end));
+  for (const UnrecordedSteps& list : lists) list.remove();
 }
 
 // At the end: all other servers have reported everything, or died before.
@@ -84,21 +75,47 @@ void ManifestWriter::record_steps_of_dead_servers() {
     if (server != host_.server_index && file_ != nullptr) file_->keep_run();  // it may have left data
   }
   if (all_finished) return;
-  for (StepEntry& step : unrecorded_of(run_.regions, host_.server_count)) {
+  for (StepEntry& step : missing_in(names_.of_run(".jsonl"), unrecorded_lists())) {
     log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
     lines_.push_back(std::move(step));
   }
 }
 
-// For a run that continues a killed one: the unrecorded steps of that run count as recorded by it.
-std::vector<Json> ManifestWriter::lines_of_earlier(const Outline& earlier) const {
+// For a run that continues another one: what that could not record counts as recorded by it.
+std::vector<Json> ManifestWriter::lines_of_earlier(const std::vector<UnrecordedSteps>& lists) const {
   std::vector<Json> lines;
-  for (const StepEntry& step : unrecorded_of(earlier.regions, earlier.servers)) {
+  for (const StepEntry& step : missing_in(names_.of_run(".jsonl"), lists)) {
     lines.push_back(to_json(step));
     log(2, "step " + std::to_string(step.step) + " was stored by the previous run, and is recorded now");
   }
-  for (const ServerEntry& entry : unrecorded_ends_of(earlier.regions, earlier.servers)) lines.push_back(to_json(entry));
+  for (const UnrecordedSteps& list : lists)
+    if (const auto end = list.end()) lines.push_back(to_json(*end));
   return lines;
+}
+
+// Returns whether a recovery finds what the manifest refuses. In place there is none; and what a recovery stores stays in the region until it
+// is recorded.
+bool ManifestWriter::note_lines() {
+  if (run_.regions.empty() || existing_ == Existing::recover) return true;
+  try {
+    while (!notes_all() && noted_ < lines_.size()) {
+      const Json line = to_json(lines_[noted_]);
+      ++noted_;  // if it cannot be added now, it waits there
+      unrecorded_.add(line);
+    }
+    unrecorded_.add_waiting();
+    return true;
+  } catch (const Failure& failure) {
+    note_refusal_ = failure.what();
+    return false;
+  }
+}
+
+// The files of a step that neither the manifest nor the list names would be unknown after a kill, and its blocks gone. So the step is kept, as
+// long as it takes.
+bool ManifestWriter::must_insist() {
+  const auto has_files = [](const StepEntry& line) { return !line.files.empty(); };
+  return !note_lines() && std::any_of(lines_.begin(), lines_.end(), has_files);
 }
 
 }  // namespace damaris::manifest

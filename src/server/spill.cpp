@@ -235,8 +235,9 @@ std::uint64_t Spill::walk(const Visit& visit, std::vector<SpilledBlock>& obsolet
     return 0;
   }
   struct stat facts = {};
-  if (::fstat(descriptor_, &facts) != 0 || facts.st_uid != ::geteuid()) {
-    refusal_ = why_not_own(path_, EPERM);
+  const int error = ::fstat(descriptor_, &facts) != 0 ? errno : facts.st_uid != ::geteuid() ? EPERM : 0;
+  if (error != 0) {
+    refusal_ = why_not_own(path_, error);
     return 0;
   }
   std::uint64_t damaged = 0;

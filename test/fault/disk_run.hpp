@@ -68,6 +68,10 @@ class DiskRun {
              "<storage><hdf5 basename='out/run' " + hdf5 + "/></storage><log file='" + log + "'/>" + Run::kRecorder +
                  "<event name='e' plugin='recorder'/><event name='hold' action='hold' using='damaris_test_recorder.so'/>") {
     std::filesystem::create_directory(file("out"));
+    start();
+  }
+  // A server of the same XML, when the one before has left, and the client once more.
+  void start() {
     std::vector<std::string> command = on_faulty_disk(folder());
     for (const char* word : {"DAMARIS_LOG=info", "damaris-server"}) command.emplace_back(word);
     command.push_back(run_.config());

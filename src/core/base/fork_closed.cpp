@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 
 namespace damaris {
 namespace {
@@ -23,8 +24,9 @@ void close_copies() noexcept {
   for (const Entry& entry : entries) {
     const int descriptor = entry.descriptor.load();
     struct stat now = {};
-    if (descriptor >= 0 && ::fstat(descriptor, &now) == 0 && now.st_dev == entry.device && now.st_ino == entry.inode)
-      ::close(descriptor);
+    if (descriptor < 0) continue;
+    const bool is_known = ::fstat(descriptor, &now) == 0;  // a file system that fails says nothing of whose it is
+    if (is_known ? now.st_dev == entry.device && now.st_ino == entry.inode : errno != EBADF) ::close(descriptor);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/answer_about.hpp"
 #include "core/base/error.hpp"
+#include "core/base/file_identity.hpp"
 #include "core/base/format.hpp"
 #include "core/base/line_writer.hpp"
 #include "core/base/own_file.hpp"
@@ -46,7 +47,7 @@ class LogFile final : public LogTarget {
   LogFile(std::string path, bool lazy) : path_(std::move(path)), lazy_(lazy) {}
   ~LogFile() override {
     write_pending();
-    if (is_ours()) ::close(descriptor_);
+    if (!identity_.has_lost(descriptor_)) ::close(descriptor_);
   }
 
   void write(std::string_view line) override {
@@ -63,7 +64,12 @@ class LogFile final : public LogTarget {
     constexpr int kDevice = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // /dev/stderr may be a named pipe without a reader
     descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | kDevice, mode) : open_own(path_, kHow, mode);
     if (descriptor_ < 0 && lazy_) open_beside();
-    return descriptor_ < 0 || ::fstat(descriptor_, &facts_) != 0 ? errno : 0;
+    if (descriptor_ < 0) return errno;
+    identity_ = FileIdentity(descriptor_);
+    if (identity_.holder_of(descriptor_) == Holder::ours) return 0;
+    const int reason = errno;
+    ::close(std::exchange(descriptor_, -1));
+    return reason;
   }
   // Whether its end needs the disk.
   bool is_in_use() const { return descriptor_ >= 0 || !pending_.empty(); }
@@ -86,19 +92,17 @@ class LogFile final : public LogTarget {
     else
       errno = reason;
   }
-  bool is_ours() const {
-    struct stat now = {};
-    return descriptor_ >= 0 && ::fstat(descriptor_, &now) == 0 && now.st_dev == facts_.st_dev && now.st_ino == facts_.st_ino;
-  }
   void write_pending() {
-    if (pending_.empty() || (!is_ours() && open() != 0)) return;
+    if (pending_.empty()) return;
+    const Holder holder = identity_.holder_of(descriptor_);
+    if (holder == Holder::unknown || (holder == Holder::other && open() != 0)) return;
     pending_.erase(0, pending_.size() - writer_.write(descriptor_, pending_).size());
   }
 
   const std::string path_;
   const bool lazy_;
   int descriptor_ = -1;
-  struct stat facts_ = {};
+  FileIdentity identity_;
   std::string pending_;  // buffered while the file cannot be opened or the disk is full
   LineWriter writer_;
 };

@@ -52,13 +52,15 @@ OutputFile::OutputFile(std::string temporary_path, std::string final_path)
 }
 
 OutputFile::~OutputFile() {
-  const bool has_descriptor = identity_.is_of(descriptor_);
-  if (!published_ && ::unlink(temporary_path_.c_str()) != 0 && has_descriptor) ::unlink(path_of(descriptor_).c_str());
-  if (has_descriptor) ::close(descriptor_);
+  const Holder holder = identity_.holder_of(descriptor_);
+  if (!published_ && ::unlink(temporary_path_.c_str()) != 0 && holder == Holder::ours) ::unlink(path_of(descriptor_).c_str());
+  if (holder != Holder::other) ::close(descriptor_);
 }
 
 void OutputFile::require_descriptor() const {
-  if (!identity_.is_of(descriptor_)) throw_descriptor_lost(temporary_path_);
+  const Holder holder = identity_.holder_of(descriptor_);
+  if (holder == Holder::other) throw_descriptor_lost(temporary_path_);
+  if (holder == Holder::unknown) throw_system_failure(errno, "look at", temporary_path_);
 }
 
 void OutputFile::append(const std::string& bytes) {

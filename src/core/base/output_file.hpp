@@ -20,7 +20,8 @@ int write_all(int descriptor, const std::string& bytes);
 class OutputFile {
  public:
   // Creates the temporary file, its name extended by unpredictable letters; throws Failure. The destructor removes it unless publish() has
-  // succeeded. If another part of the process closes the descriptor, all functions throw, and its number is not touched any more.
+  // succeeded. If another part of the process closes the descriptor, all functions throw, and its number is not touched any more. They throw
+  // also while the file system does not say whose it is, with that errno.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

@@ -45,6 +45,8 @@ bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   return true;
 }
 
+void Retry::insist(Instant now) { next_ = now + kLongestPause; }
+
 void Retry::stored() {
   failing_since_.reset();
   next_thing();

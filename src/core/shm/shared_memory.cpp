@@ -223,7 +223,7 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
 }
 
 // A program may close descriptors that it did not open, and reuse their numbers for its own files, which must not be touched.
-bool SharedMemory::has_descriptor() const noexcept { return identity_.is_of(descriptor_); }
+bool SharedMemory::has_descriptor() const noexcept { return !identity_.has_lost(descriptor_); }
 
 void SharedMemory::close_descriptor() noexcept {
   keep_in_forks(descriptor_);

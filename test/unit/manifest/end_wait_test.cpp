@@ -1,42 +1,15 @@
 // A process that ends with many steps, while another one holds the run's lock.
 #include <damaris/error.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include "core/base/failure.hpp"
-#include "manifest/writer.hpp"
 #include "support/temp_folder.hpp"
+#include "unit/manifest/refused_writer.hpp"
 #include "unit/plugins/fake_host.hpp"
 
 namespace damaris::test {
 namespace {
-
-struct NoViews : manifest::Views {
-  void reset() override {}
-  void manifest_changed() override {}
-  Work work() override { return Work::none; }
-  void finish() override {}
-};
-
-// Another open file description: its lock excludes those of the same process, too.
-class TakenLock {
- public:
-  explicit TakenLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
-    REQUIRE(descriptor_ >= 0);
-    struct flock exclusive = {};
-    exclusive.l_type = F_WRLCK;
-    exclusive.l_len = 1;
-    REQUIRE(::fcntl(descriptor_, F_OFD_SETLK, &exclusive) == 0);
-  }
-  ~TakenLock() { ::close(descriptor_); }
-  TakenLock(const TakenLock&) = delete;
-  TakenLock& operator=(const TakenLock&) = delete;
-
- private:
-  int descriptor_;
-};
 
 TEST_CASE("at the end the wait for the run's lock is one for all steps that are left, not one for each") {
   const TempFolder folder;
@@ -44,9 +17,7 @@ TEST_CASE("at the end the wait for the run's lock is one for all steps that are 
   host.place(0, 1);
   host.cut_off();
   const manifest::FileNames names(folder.file("storm"), "node7", 0);
-  manifest::WriterOptions options;
-  options.check_earlier = [](const std::vector<std::string>&) {};
-  options.make_views = [](const manifest::RecordView&) { return std::make_unique<NoViews>(); };
+  manifest::WriterOptions options = without_views();
   options.end_wait_ms = 1'000;
   manifest::ManifestWriter writer(*host.view(), options, names);
   const auto report = [&](std::int64_t step) {

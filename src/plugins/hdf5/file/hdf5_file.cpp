@@ -144,8 +144,10 @@ Properties access_properties(WriteTarget& target) {
   return access;
 }
 
-hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& access) {
+// HDF5 would take a file whose size is refused for an empty one.
+hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& access, WriteTarget& target) {
   require_memory_for_file(path);
+  if (target.size() == 0 && target.error() != 0) throw_system_failure(target.error(), "look at", path);
   return mode == Hdf5File::Mode::create ? H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id())
                                         : H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
 }
@@ -155,7 +157,7 @@ hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& 
 Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode)
     : path_(path),
       target_(descriptor),
-      file_(open_file(path, mode, access_properties(target_)), "open as an HDF5 file", path),
+      file_(open_file(path, mode, access_properties(target_), target_), "open as an HDF5 file", path),
       links_(link_properties()),
       contiguous_(contiguous_properties()) {}
 
@@ -178,7 +180,7 @@ void Hdf5File::close() {
 
 std::uint32_t Hdf5File::checksum() {
   std::uint32_t checksum = 0;
-  if (!target_.checksum(checksum)) throw_system_failure(EIO, "read again", path_);
+  if (!target_.checksum(checksum)) throw_system_failure(target_.error() != 0 ? target_.error() : EIO, "read again", path_);
   return checksum;
 }
 

@@ -84,9 +84,11 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor), identity_(descriptor) {}
 
 bool WriteTarget::check_descriptor() noexcept {
-  is_lost_ = is_lost_ || !identity_.is_of(descriptor_);
-  if (is_lost_ && error_ == 0) error_ = EBADF;
-  return !is_lost_;
+  const Holder holder = is_lost_ ? Holder::other : identity_.holder_of(descriptor_);
+  const int error = holder == Holder::other ? EBADF : errno;
+  is_lost_ = holder == Holder::other;
+  if (holder != Holder::ours && error_ == 0) error_ = error;
+  return holder == Holder::ours;
 }
 
 template <class Note>
@@ -133,13 +135,16 @@ void WriteTarget::reserve(std::uint64_t size) noexcept {
 }
 
 void WriteTarget::trim() noexcept {
-  if (reserved_) resize(size());
+  if (!reserved_) return;
+  const std::uint64_t end = size();  // of which a failure says nothing
+  if (error_ == 0) resize(end);
 }
 
 bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {
   try {
     const auto from_file = [&](std::uint64_t offset, void* data, std::size_t size_bytes) { return read(offset, data, size_bytes); };
-    return checksum_.of_file(size(), from_file, checksum);
+    const std::uint64_t end = size();
+    return error_ == 0 && checksum_.of_file(end, from_file, checksum);
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -177,9 +182,12 @@ void WriteTarget::resize(std::uint64_t size) noexcept {
   if (error_ == 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) error_ = errno;
 }
 
-std::uint64_t WriteTarget::size() const noexcept {
+std::uint64_t WriteTarget::size() noexcept {
   struct stat facts = {};
-  return !is_lost_ && ::fstat(descriptor_, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  if (is_lost_) return 0;
+  if (::fstat(descriptor_, &facts) == 0) return static_cast<std::uint64_t>(facts.st_size);
+  if (error_ == 0) error_ = errno;
+  return 0;
 }
 
 void AlignedWriter::add(const std::byte* data, std::size_t size, std::uint32_t checksum) {

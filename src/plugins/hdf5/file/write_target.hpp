@@ -48,7 +48,8 @@ class WriteTarget {
   // errno of the first failure; 0 if there was none.
   int error() const noexcept { return error_; }
   // Call before the first use after anything else had the thread, which may have closed the descriptor and reused its number. If so, it
-  // counts as a failed write, and the number is not touched any more. Returns false then.
+  // counts as a failed write, and the number is not touched any more. Returns false then, and also if the file system does not say whose it
+  // is, which counts as a write that failed so.
   bool check_descriptor() noexcept;
   bool is_lost() const noexcept { return is_lost_; }
 
@@ -65,7 +66,8 @@ class WriteTarget {
   // Bytes beyond the end read as zeros. Returns whether the file could be read.
   bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
   void resize(std::uint64_t size) noexcept;
-  std::uint64_t size() const noexcept;
+  // 0 for a file that is lost, or whose size is refused, which counts as a failed write.
+  std::uint64_t size() noexcept;
   // CRC-32 of the complete file. Returns whether it could be computed.
   bool checksum(std::uint32_t& checksum) noexcept;
 

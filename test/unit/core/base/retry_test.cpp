@@ -81,3 +81,13 @@ TEST_CASE("only what may pass by itself is retried") {
     CHECK_FALSE(Retry(3000).again(error, ms(0), ms(0), ms(0)));
   }
 }
+
+TEST_CASE("what must not be given up is tried once a second after the time, and counts as the same item") {
+  Retry retry(0);
+  CHECK_FALSE(retry.again(ENOSPC, ms(0), ms(0), ms(0)));
+  retry.insist(ms(0));
+  CHECK(retry.resting(ms(999)));
+  CHECK_FALSE(retry.resting(ms(1000)));
+  CHECK_FALSE(retry.again(ENOSPC, ms(0), ms(1000), ms(1000)));
+  CHECK(retry.failed() == 2);
+}

@@ -64,7 +64,7 @@ TEST_CASE("a run that continues where the manifest cannot be read does not begin
 
 TEST_CASE("lists of unrecorded steps that cannot be read do not count as missing") {
   const TempFolder folder;
-  damaris::manifest::UnrecordedSteps notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), 1, "");
+  damaris::manifest::UnrecordedSteps notes(damaris::manifest::FileNames(folder.file("storm"), "node7", 1), {"", 1}, "");
   damaris::manifest::StepEntry step;
   step.servers = {1};
   notes.add(to_json(step));

@@ -43,7 +43,7 @@ TEST_CASE("recovery finds the steps of its server that no line names, and ignore
   untold.step = 4;
   untold.servers = {1};
   std::ofstream(kept) << "of an earlier run\n";
-  UnrecordedSteps unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, {"", 1}, "");
   for (const StepEntry& step : {told, untold}) unrecorded.add(to_json(step));
   std::ofstream(kept, std::ios::app) << to_json(untold).dump().substr(0, 20);
   std::ofstream(record) << to_json(damaris::manifest::RunEntry{"id", "storm", 2, "", false, ""}).dump() << "\n"
@@ -66,7 +66,7 @@ TEST_CASE("a step that an earlier run in the same manifest has recorded does not
   old.step = fresh.step = 5;
   old.servers = {0, 1};
   fresh.servers = {1};
-  UnrecordedSteps unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, {"", 1}, "");
   unrecorded.add(to_json(fresh));
   std::ofstream(folder.file("storm.jsonl")) << to_json(damaris::manifest::RunEntry{"run1", "storm", 2, "", false, ""}).dump()
                                             << "\n"
@@ -82,7 +82,7 @@ TEST_CASE("the line of a step for which there is no space leaves no part, and is
   StepEntry step;
   step.step = 5;
   step.servers = {1};
-  UnrecordedSteps unrecorded(names, 1, "");
+  UnrecordedSteps unrecorded(names, {"", 1}, "");
   unrecorded.add(to_json(step));
   const auto size = std::filesystem::file_size(folder.file(".storm.s1.unrecorded"));
   struct rlimit before = {};
