@@ -103,7 +103,7 @@ static int finalize(void* state) {
 }
 
 DC_PLUGIN_EXPORT const dc_plugin_t* damaris_plugin(void) {
-  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event, on_step,
+  static const dc_plugin_t plugin = {DC_PLUGIN_ABI, sizeof(dc_plugin_t), "pieces", init, on_event,  on_step,
                                      finalize,      on_message,          NULL,     NULL, on_passed, on_idle};
   return &plugin;
 }
