@@ -164,6 +164,7 @@ TEST_CASE("a step that was given up is recorded by recovery if the server is kil
   run.server().kill(SIGKILL);
   run.client.process().kill(SIGKILL);
   run.client.process().wait();
+  run.server().wait();
   REQUIRE(run.run().regions().size() == 1);
   const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
   // As long as no recovery has recorded it, the region says so, and no start removes it.
