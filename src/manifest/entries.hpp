@@ -18,7 +18,7 @@
 
 namespace damaris::manifest {
 
-constexpr int kManifestVersion = 2;  // 1: lines had no checksums, and views had no lines
+constexpr int kManifestVersion = 3;  // 1: lines had no checksums, and views had no lines; 2: the lines of steps described the files
 
 // A dataset of a file.
 struct DatasetEntry {
@@ -58,6 +58,30 @@ struct FileEntry {
   }
 };
 
+// Where a shard describes the files of a step (shard.hpp).
+struct Described {
+  std::string in;  // the shard's name, next to the manifest
+  std::uint64_t at = 0, bytes = 0;
+  std::uint32_t checksum = 0;  // CRC-32 of these bytes
+};
+
+// What the files of a step add up to.
+struct FilesTotal {
+  std::uint64_t datasets = 0, raw_bytes = 0, stored_bytes = 0;
+};
+FilesTotal total_of(const std::vector<FileEntry>& files);
+void add(FilesTotal& into, const FilesTotal& more);
+
+// The relation of a line to the lines about the same step that were merged before.
+enum class LineOrigin { another_server, repeated, replacing };
+
+// The files of one line of a step: those that it describes itself, and those that shards describe.
+struct FilesOfLine {
+  LineOrigin origin = LineOrigin::another_server;
+  std::vector<FileEntry> files;
+  std::vector<Described> described;
+};
+
 // The declaration of each variable in a run's XML, by path, as one line of text (declared_as in views.hpp).
 using Declarations = std::map<std::string, std::string>;
 
@@ -72,6 +96,9 @@ struct StepEntry {
   bool complete = true;
   bool recovered = false;             // stored from the region of a dead server; replaces what that server may have stored
   std::vector<FileEntry> files;       // by server
+  std::vector<Described> described;   // and the files that shards describe: files_of() in shard_reader.hpp adds them to `files`
+  std::vector<FilesOfLine> later;     // of lines merged since, if any of the lines has `described`
+  FilesTotal total;                   // of the files in shards
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that never ended it, because they died or the server was asked to stop; sorted
   std::uint64_t never_attached = 0;   // clients whose attach time-out was over
@@ -89,6 +116,8 @@ struct StepEntry {
   std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
   // After reading: of the run that stored the step; nullptr if its line does not have them.
   std::shared_ptr<const Declarations> declared = {};
+
+  bool has_files() const { return !files.empty() || !described.empty() || !later.empty(); }
 };
 
 // A dataset of a variable, and its file.
@@ -100,6 +129,9 @@ struct DatasetInFile {
 // Sorts the datasets of one variable by precedence where they overlap, which is also the order of stacks: by lowest client, so that
 // it does not depend on which server reported first; if lines do not give that, by server, then by name.
 void put_in_order(std::vector<DatasetInFile>& datasets);
+
+// Adds the files of a later line about the same step. Entries for the same file are joined, unless the later one replaces the file.
+void add_files(std::vector<FileEntry>& into, std::vector<FileEntry>&& more, LineOrigin origin);
 
 // Merges another, later line about the same step. Entries for the same file are joined, unless the later one replaces the file. What
 // is missing according to one of the lines is missing.

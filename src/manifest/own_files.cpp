@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "entries.hpp"
+#include "reader.hpp"
 #include "sealed_line.hpp"
 #include "server_entry.hpp"
 
@@ -15,12 +16,11 @@ namespace damaris::manifest {
 
 namespace {
 
-void take_files(const Json& line, const FileNames& names, FilesOfRun& found) {
+void take_files(const Json& line, const FileNames& names, ShardReader& shards, FilesOfRun& found) {
   const auto take_process = [&](const std::string& host, int server) {
     found.prefixes.insert(FileNames(names.of_run(""), host, server).prefix());
   };
-  if (line.contains("step"))
-    for (FileEntry& file : step_from_json(line).files) found.files.insert(std::move(file.name));
+  if (line.contains("step")) add_names_of(step_from_json(line), shards, found.files);
   if (line.contains("run"))
     if (const RunEntry run = run_from_json(line); run.apart) take_process(run.host, run.first_server);
   if (const auto entry = server_entry_from_json(line)) take_process(entry->host, entry->server);
@@ -31,11 +31,12 @@ void take_files(const Json& line, const FileNames& names, FilesOfRun& found) {
 std::optional<FilesOfRun> files_of_run(const std::string& record, std::uint64_t begins_at, const FileNames& names) {
   FilesOfRun found;
   SealedLines seals;
+  ShardReader shards(names.folder());
   bool is_whole = false;  // without a line: the manifest was moved, and its lines are elsewhere
   for_whole_lines(record, begins_at, [&](const std::string& line) {
     try {
       is_whole = seals.check(line) == SealedLines::Verdict::fine;
-      if (is_whole) take_files(Json::parse(line), names, found);
+      if (is_whole) take_files(Json::parse(line), names, shards, found);
     } catch (const Json::exception&) {
       is_whole = false;
     } catch (const Error&) {

@@ -17,6 +17,22 @@ namespace {
 // Limits for messages about damaged lines: a forged manifest may have any number of them, of any length.
 constexpr std::size_t kMaxSentences = 100, kMaxSentenceLength = 500;
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+void add_shards_of(const StepEntry& step, std::set<std::string>& names) {
+  for (const Described& one : step.described) names.insert(one.in);
+  for (const FilesOfLine& line : step.later)
+    for (const Described& one : line.described) names.insert(one.in);
+}
+
+bool has_files(const Json& line) {
+  const auto filled = [&](const char* key) { return line.contains(key) && !line[key].empty(); };
+  return filled("files") || filled("described");
+}
+
 int servers_of(const Json& run) {
   try {
     return run_from_json(run).servers;
@@ -59,8 +75,7 @@ Outline outline_of(const std::string& path) {
       return true;
     }
     outline.mentions_steps = true;
-    if (replaces_all && json.is_object() && json.contains("files") && !json["files"].empty())
-      outline.replaced_until = outline.begins_at;
+    if (replaces_all && json.is_object() && has_files(json)) outline.replaced_until = outline.begins_at;
     return true;
   });
   return outline;
@@ -68,10 +83,11 @@ Outline outline_of(const std::string& path) {
 
 std::set<std::string> files_in_manifest(const std::string& path) {
   std::set<std::string> names;
+  ShardReader shards(folder_of(path));
   try {
     for_whole_lines(path, 0, [&](const std::string& line) {
-      if (const Json json = Json::parse(is_trustworthy(line) ? line : ""); json.contains("step"))
-        for (const FileEntry& one : step_from_json(json).files) names.insert(one.name);
+      const Json json = Json::parse(is_trustworthy(line) ? line : "");
+      if (json.contains("step")) add_names_of(step_from_json(json), shards, names);
       return true;
     });
   } catch (const Failure&) {
@@ -84,12 +100,17 @@ std::set<std::string> files_in_manifest(const std::string& path) {
   return names;
 }
 
+void add_names_of(const StepEntry& step, ShardReader& shards, std::set<std::string>& names) {
+  add_shards_of(step, names);
+  for (std::string& name : shards.names_of(step)) names.insert(std::move(name));
+}
+
 std::optional<std::int64_t> first_stored_step_of_last_run(const std::string& path) try {
   std::optional<std::int64_t> first;
   for_whole_lines(path, outline_of(path).begins_at, [&](const std::string& line) {
     const Json json = is_trustworthy(line) ? Json::parse(line, nullptr, false) : Json(Json::value_t::discarded);
     if (!json.is_object() || !json.contains("step")) return true;
-    if (const StepEntry step = step_from_json(json); !step.files.empty()) first = std::min(first.value_or(step.step), step.step);
+    if (const StepEntry step = step_from_json(json); step.has_files()) first = std::min(first.value_or(step.step), step.step);
     return true;
   });
   return first;
@@ -99,9 +120,24 @@ std::optional<std::int64_t> first_stored_step_of_last_run(const std::string& pat
   return std::nullopt;
 }
 
-std::string Reader::folder() const {
-  const std::size_t slash = path_.rfind('/');
-  return slash == std::string::npos ? "." : path_.substr(0, slash);
+Reader::Reader(std::string path) : path_(std::move(path)), shards_(std::make_shared<ShardReader>(folder_of(path_))) {}
+
+std::string Reader::folder() const { return folder_of(path_); }
+
+StepEntry Reader::with_files(std::int64_t step, const std::string& variable) const {
+  return shards_->complete(steps_.at(step), variable);
+}
+
+std::set<std::string> Reader::replaced() const {
+  std::set<std::string> names;
+  for (const StepEntry& step : replaced_) {
+    try {
+      for (std::string& name : shards_->names_of(step)) names.insert(std::move(name));
+    } catch (const Error&) {  // no reader needs what it describes
+    } catch (const Failure&) {
+    }
+  }
+  return names;
 }
 
 std::string Reader::unreported_servers(std::int64_t step) const {
@@ -240,9 +276,9 @@ void Reader::take_step(StepEntry&& record) {
   completeness_.back().note(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   const bool replaces = first_ && (record.step >= *first_ || (!runs_.empty() && runs_.back().replaces_all));
-  if (!replaces && record.files.empty() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
+  if (!replaces && !record.has_files() && !std::all_of(run_of_.begin(), run_of_.end(), is_of_this_run))
     return wait_for_files(std::move(record));
-  if (!replaces && !record.files.empty()) replace_from(record.step);
+  if (!replaces && record.has_files()) replace_from(record.step);
   add(std::move(record));
 }
 
@@ -263,8 +299,9 @@ void Reader::replace_from(std::int64_t first_step) {
     if (later->second == runs_.size()) {
       ++later;
     } else {
-      for (const FileEntry& file : steps_.at(later->first).files) replaced_.insert(file.name);
-      steps_.erase(later->first);
+      const auto replaced = steps_.find(later->first);
+      if (replaced->second.has_files()) replaced_.push_back(std::move(replaced->second));
+      steps_.erase(replaced);
       doubtful_.erase(later->first);
       later = run_of_.erase(later);
     }

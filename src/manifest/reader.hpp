@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "completeness.hpp"
 #include "entries.hpp"
 #include "sealed_line.hpp"
+#include "shard_reader.hpp"
 
 namespace damaris::manifest {
 
@@ -37,7 +39,10 @@ struct Outline {
 // Reads the file line by line and keeps none: a manifest may be larger than the memory a server may use.
 Outline outline_of(const std::string& path);
 
-// All files that the manifest names, of any run; none if it is unreadable.
+// Adds the names of the step's files, and of the shards that describe them. Throws damaris::Error(DC_E_IO) if a shard is unreadable.
+void add_names_of(const StepEntry& step, ShardReader& shards, std::set<std::string>& names);
+
+// All files that the manifest names, of any run, and its shards; none if it, or a shard, is unreadable.
 std::set<std::string> files_in_manifest(const std::string& path);
 
 // The lowest step that the last run has stored, as far as its lines are readable; none if there is none.
@@ -55,7 +60,7 @@ struct ViewState {
 // without newline is still being written and is ignored, as are unreadable lines.
 class Reader {
  public:
-  explicit Reader(std::string path) : path_(std::move(path)) {}
+  explicit Reader(std::string path);
 
   // Reads the lines added since the last call, or all if the file was replaced. Returns whether any were not about views. A missing
   // file has no lines.
@@ -73,14 +78,16 @@ class Reader {
   std::uint64_t uncovered() const { return seals_.uncovered(); }
   // The views of the last run that made any, by name.
   const std::map<std::string, ViewState>& views() const { return views_; }
-  // Files of steps that later runs have replaced; some may still be there.
-  const std::set<std::string>& replaced() const { return replaced_; }
+  // Files of steps that later runs have replaced; some may still be there. Those that an unreadable shard names are left out.
+  std::set<std::string> replaced() const;
   // Whether the last line has no newline: it is being written, or its writer was killed.
   bool is_cut_off() const { return is_cut_off_; }
 
+  // Without the files that shards describe.
   const std::map<std::int64_t, StepEntry>& steps() const { return steps_; }
-  // For callers that do not use this object afterwards.
-  std::map<std::int64_t, StepEntry> take_steps() && { return std::move(steps_); }
+  // One of steps() with its files, and of their datasets those of `variable`, or all if it is "". Reads what the shards say of this step.
+  // Throws damaris::Error(DC_E_IO), naming the shard, if that is missing or damaged, Failure if it cannot be read now.
+  StepEntry with_files(std::int64_t step, const std::string& variable = "") const;
   // A run whose line is unreadable has an empty entry.
   const std::vector<RunEntry>& runs() const { return runs_; }
   // What the lines of all runs, and of the servers that joined them, say are the prefixes of the names of their regions.
@@ -124,7 +131,8 @@ class Reader {
   // Steps known when damage was found -> line of the first damage and its index in damaged_, or the size of damaged_ if it is full.
   std::map<std::int64_t, std::pair<std::uint64_t, std::size_t>> doubtful_;
   std::vector<std::int64_t> undoubted_;  // steps added since; some may have been replaced
-  std::set<std::string> replaced_;
+  std::vector<StepEntry> replaced_;
+  std::shared_ptr<ShardReader> shards_;  // made by the first use
   bool is_cut_off_ = false;
   std::vector<RunEntry> runs_;
   std::set<std::string> regions_;

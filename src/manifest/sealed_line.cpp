@@ -37,23 +37,22 @@ Seal after_of(std::string_view line) {
   return Seal(body.substr(body.size() - kDigits - 1, kDigits));
 }
 
-// Bounds the recursion of the parser, and of copies of its result, for lines of untrusted origin.
-bool is_too_deep(std::string_view line) {
+}  // namespace
+
+bool is_too_deep(std::string_view text) {
   constexpr int kMaxDepth = 64;
   int depth = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < line.size() && depth <= kMaxDepth; ++i) {
-    const char c = line[i];
-    if (in_text && c == '\\') ++i;
-    if (c == '"') in_text = !in_text;
-    if (in_text) continue;
+  bool in_quotes = false;
+  for (std::size_t i = 0; i < text.size() && depth <= kMaxDepth; ++i) {
+    const char c = text[i];
+    if (in_quotes && c == '\\') ++i;
+    if (c == '"') in_quotes = !in_quotes;
+    if (in_quotes) continue;
     if (c == '[' || c == '{') ++depth;
     if (c == ']' || c == '}') --depth;
   }
   return depth > kMaxDepth;
 }
-
-}  // namespace
 
 std::string sealed(std::string object, const Seal& after) {
   object.pop_back();

@@ -25,6 +25,10 @@ std::string sealed(std::string object, const Seal& after);
 // The seal of a line without newline, or of its last kSealBytes; "" if it has none. Does not check the seal.
 Seal seal_of(std::string_view line);
 
+// Whether objects and lists are nested more deeply than any of ours: the recursion of the parser, and of copies of its result, is to be
+// bounded for text of untrusted origin.
+bool is_too_deep(std::string_view text);
+
 // False if the line has a seal that does not match its bytes, or is nested too deeply.
 bool is_trustworthy(std::string_view line);
 

@@ -12,6 +12,7 @@
 
 #include "entries.hpp"
 #include "server_entry.hpp"
+#include "server_report.hpp"
 
 namespace damaris::manifest {
 
@@ -36,25 +37,36 @@ class StepSpan {
   std::int64_t first_ = 0, last_ = 0;
 };
 
+// A step whose line is due.
+struct DueStep {
+  StepEntry step;
+  std::vector<ServerFiles> files;  // of those in `step`, by server: still to be put into a shard
+
+  bool has_files() const { return step.has_files() || !files.empty(); }
+};
+
+// The step with the entries of its files, for a line that describes them itself. Requires the facts of each server.
+StepEntry whole(const DueStep& due);
+
 // Names the steps of `lines`, of which there is at least one.
-inline std::string steps_text(const std::deque<StepEntry>& lines) {
+inline std::string steps_text(const std::deque<DueStep>& lines) {
   StepSpan steps;
-  for (const StepEntry& line : lines) steps.add(line.step);
+  for (const DueStep& line : lines) steps.add(line.step.step);
   return steps.text();
 }
 
 // The outcome of the step, to begin a sentence, up to the conjunction.
-inline const char* outcome_of(const StepEntry& step) {
-  if (!step.failures.empty()) return step.files.empty() ? " is not stored, and" : " is stored in part, and";
-  return step.files.empty() ? " has no data, and" : " is stored, but";
+inline const char* outcome_of(const DueStep& due) {
+  if (!due.step.failures.empty()) return due.has_files() ? " is stored in part, and" : " is not stored, and";
+  return due.has_files() ? " is stored, but" : " has no data, and";
 }
 
 class StepCollector {
  public:
   explicit StepCollector(int servers);
 
-  // A server that reports a step will not report earlier ones. If it throws, `record` is as before.
-  void add(int server, StepEntry&& record);
+  // A server that reports a step will not report earlier ones. If it throws, `report` is as before.
+  void add(int server, ServerReport&& report);
   // The server will report no step up to `step` any more; `losses` are missing from these steps.
   void pass(int server, std::int64_t step, Losses losses = {});
   // Whether no step waits for the report of a server.
@@ -62,18 +74,18 @@ class StepCollector {
   // Whether the server has passed every possible step.
   bool is_finished(int server) const;
   // Moves the steps that every server has reported or passed to the end of `lines`. If it throws, those that it has not moved are still here.
-  void move_ready(std::deque<StepEntry>& lines);
+  void move_ready(std::deque<DueStep>& lines);
   // The same for all remaining steps, at the end. Those that some server has neither reported nor passed are incomplete.
-  void move_rest(std::deque<StepEntry>& lines);
+  void move_rest(std::deque<DueStep>& lines);
 
  private:
   // Adds the servers that have passed the step without reporting it.
   void add_passed_servers(StepEntry& record) const;
-  void move_first(std::deque<StepEntry>& lines);
+  void move_first(std::deque<DueStep>& lines);
 
   std::vector<std::int64_t> last_;  // by server: the last step it has reported
   std::vector<Losses> losses_;      // by server: as of its last pass()
-  std::map<std::int64_t, StepEntry> open_;
+  std::map<std::int64_t, DueStep> open_;
 };
 
 }  // namespace damaris::manifest

@@ -23,35 +23,31 @@
 namespace damaris::manifest {
 namespace {
 
-bool holds(const FileEntry& file, const std::string& variable) {
-  return std::any_of(file.datasets.begin(), file.datasets.end(),
-                     [&](const DatasetEntry& dataset) { return dataset.variable == variable; });
-}
-
-std::set<std::string> variables_of(const StepEntry& step) {
+std::set<std::string> variables_of(const FileEntry& file) {
   std::set<std::string> variables;
-  for (const FileEntry& file : step.files)
-    for (const DatasetEntry& dataset : file.datasets) variables.insert(dataset.variable);
+  for (const DatasetEntry& dataset : file.datasets) variables.insert(dataset.variable);
   return variables;
 }
 
 }  // namespace
 
 // No two steps share a file.
-std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps) {
-  std::map<std::string, ViewFiles> views;
-  for (const auto& [number, step] : steps)
-    for (const std::string& variable : variables_of(step)) {
-      const auto files = static_cast<std::uint64_t>(
-          std::count_if(step.files.begin(), step.files.end(), [&](const FileEntry& file) { return holds(file, variable); }));
-      ViewFiles& view = views[variable];
-      view.variable = variable;
-      ++view.steps;
-      view.all += files;
-      view.in_one_step = std::max(view.in_one_step, files);
-    }
+void ViewFileCount::add(const StepEntry& step) {
+  std::map<std::string, std::uint64_t> files;
+  for (const FileEntry& file : step.files)
+    for (const std::string& variable : variables_of(file)) ++files[variable];
+  for (const auto& [variable, count] : files) {
+    ViewFiles& view = views_[variable];
+    view.variable = variable;
+    ++view.steps;
+    view.all += count;
+    view.in_one_step = std::max(view.in_one_step, count);
+  }
+}
+
+std::vector<ViewFiles> ViewFileCount::list() const {
   std::vector<ViewFiles> list;
-  for (auto& [name, view] : views) list.push_back(std::move(view));
+  for (const auto& [name, view] : views_) list.push_back(view);
   return list;
 }
 
@@ -98,20 +94,19 @@ std::string why_not_opened(const std::string& path, int error) {
 class Check {
  public:
   Check(const Reader& run, const VerifyOptions& options) : run_(run), options_(options) {
-    for (const auto& [step, record] : run.steps())
-      for (const FileEntry& file : record.files) all_bytes_ += file.bytes;
+    for (const auto& [step, record] : run.steps()) all_bytes_ += record.total.stored_bytes + total_of(record.files).stored_bytes;
   }
 
   Verification result() {
     for (const auto& [step, record] : run_.steps()) {
       ++result_.steps;
       note_partial(step);
-      for (const FileEntry& file : record.files) check_file(step, file);
+      check_step(step);
     }
     note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
     result_.uncovered = run_.uncovered();
-    result_.views = files_of_views(run_.steps());
+    result_.views = views_.list();
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (const std::uint64_t more = run_.more_damaged(); more > 0)
       result_.damaged.push_back({-1, "", "", run_.path() + ": ... and " + std::to_string(more) + " lines more"});
@@ -148,6 +143,22 @@ class Check {
       for (const std::string& why : reasons)
         result_.partial.push_back({step, "", "", why + (has_earlier ? "; its values are those of an earlier run" : "")});
     }
+  }
+
+  void check_step(std::int64_t number) {
+    StepEntry step;
+    try {
+      step = run_.with_files(number);
+    } catch (const Error& error) {
+      return result_.damaged.push_back({-1, "", "", error.what()});
+    } catch (const Failure& failure) {
+      return (lacks_means(failure.system_error()) ? result_.unread : result_.damaged).push_back({number, "", "", failure.what()});
+    }
+    for (const FileEntry& file : step.files) {
+      check_file(number, file);
+      known_.insert(file.name);
+    }
+    views_.add(step);
   }
 
   void check_file(std::int64_t step, const FileEntry& file) {
@@ -255,12 +266,9 @@ class Check {
 
   // Files of steps that were never recorded, and those that a killed server left.
   void look_for_others() {
-    std::set<std::string> known;
-    for (const auto& [step, record] : run_.steps())
-      for (const FileEntry& file : record.files) known.insert(file.name);
-    const std::set<std::string> noted = noted_files();
+    const std::set<std::string> noted = noted_files(), replaced = run_.replaced();
     const auto list_of = [&](const std::string& name) -> std::vector<std::string>& {
-      return noted.count(name) > 0 ? result_.noted : run_.replaced().count(name) > 0 ? result_.replaced : result_.not_recorded;
+      return noted.count(name) > 0 ? result_.noted : replaced.count(name) > 0 ? result_.replaced : result_.not_recorded;
     };
     const std::string stem = stem_of(run_.path());
     const std::vector<std::string> namesakes = records_of_namesakes(stem);
@@ -273,10 +281,10 @@ class Check {
       const auto is_its = [&](const std::string& record) {
         return begins_with(stem_of(record), stem) && is_of(plain, stem_of(record));
       };
-      const bool is_listed = noted.count(name) > 0 || run_.replaced().count(name) > 0;
+      const bool is_listed = noted.count(name) > 0 || replaced.count(name) > 0;
       const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
       const bool ours = is_of(plain, stem) && (is_listed || !is_others);
-      if (ours && known.count(name) == 0) list_of(name).push_back(name);
+      if (ours && known_.count(name) == 0) list_of(name).push_back(name);
     }
     for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
   }
@@ -285,6 +293,8 @@ class Check {
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
   std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> reported_;
+  std::set<std::string> known_;  // files that lines name
+  ViewFileCount views_;
   Verification result_;
 };
 

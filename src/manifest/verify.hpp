@@ -23,8 +23,16 @@ struct ViewFiles {
   std::uint64_t in_one_step = 0;  // files of one step: the maximum
 };
 
-// Sorted by variable.
-std::vector<ViewFiles> files_of_views(const std::map<std::int64_t, StepEntry>& steps);
+// Counts them, step by step.
+class ViewFileCount {
+ public:
+  void add(const StepEntry& step);
+  // Sorted by variable.
+  std::vector<ViewFiles> list() const;
+
+ private:
+  std::map<std::string, ViewFiles> views_;
+};
 
 // A deviation from the manifest. `file` is "" if it concerns a whole step, `dataset` is "" if it concerns a whole file; `step` is
 // -1 for the manifest itself, or with a `file` for a view of the run.

@@ -67,6 +67,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       lock_wait_(kLockWait),
       end_wait_ms_(options.end_wait_ms),
       collector_(connected_ ? host.server_count : 1),
+      shard_(names.shard_start(host.host_name, host.server_index)),
       unrecorded_(names, {entry_host(), host.server_index}, run_.regions),
       retry_(options.retry_ms),
       forecast_(names.folder()),
@@ -191,10 +192,10 @@ void ManifestWriter::acquire_lock(const std::string& record) {
   lock_ = std::make_unique<RunLock>(record, identity_of(host_), member, shared(), lock_wait_);
 }
 
-void ManifestWriter::send_to_keeper(const Json& message, const std::string& of) const {
-  const std::string text = text_of(message);
-  if (host_.send(host_.self, 0, text.data(), text.size()) != DC_OK)
-    warn("server 0, which keeps the manifest, cannot be sent the message " + of);
+bool ManifestWriter::send_to_keeper(const std::string& text, const std::string& of) const {
+  if (host_.send(host_.self, 0, text.data(), text.size()) == DC_OK) return true;
+  warn("server 0, which keeps the manifest, cannot be sent the message " + of);
+  return false;
 }
 
 void ManifestWriter::send_to_others(const Json& message) const {
@@ -207,8 +208,27 @@ void ManifestWriter::report(StepEntry&& record, Instant since) {
   require_memory_for(record);
   record.reporters = {{entry_host(), host_.server_index}};
   add_unrecorded(to_json(record));
-  if (!keeps_manifest()) return send_to_keeper(to_json(record), "of step " + std::to_string(record.step));
-  collector_.add(connected_ ? host_.server_index : 0, std::move(record));
+  if (existing_ == Existing::recover) return collect_whole(std::move(record), since);
+  ServerReport report = report_of(record, host_.server_index, keeps_manifest(), facts_);
+  if (!keeps_manifest()) {
+    const bool sent = send_to_keeper(to_message(report), "of step " + std::to_string(record.step));
+    if (!sent) facts_.clear();  // the next report brings them
+    return;
+  }
+  collector_.add(connected_ ? host_.server_index : 0, std::move(report));
+  due_since_ = since;
+}
+
+// The line of a recovery describes the files itself: shards belong to the servers of the run.
+void ManifestWriter::collect_whole(StepEntry&& record, Instant since) {
+  ServerReport report;
+  report.step = std::move(record);
+  try {
+    collector_.add(connected_ ? host_.server_index : 0, std::move(report));
+  } catch (...) {
+    record = std::move(report.step);
+    throw;
+  }
   due_since_ = since;
 }
 
@@ -223,19 +243,21 @@ void ManifestWriter::passed(std::int64_t step) {
     add_unrecorded(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, "", losses_of(host_)}));
   Json passed = to_json(losses_of(host_));
   passed["passed"] = step;
-  send_to_keeper(passed, "that there is nothing more up to step " + std::to_string(step));
+  send_to_keeper(text_of(passed), "that there is nothing more up to step " + std::to_string(step));
 }
 
 void ManifestWriter::receive(int from, const std::string& message) {
+  if (is_report(message)) {
+    collector_.add(from, report_from(from, message));
+    due_since_ = Clock::now();
+    return void(write());
+  }
   const Json json = Json::parse(message);
   if (json.contains("replaced")) return own_files_.remove_earlier();
   if (json.contains("misses"))
     throw Error(DC_E_IO, "the manifest, which server 0 keeps, lacks " + json.at("misses").get<std::string>());
   if (json.contains("prefix")) return void(prefixes_.insert(json.at("prefix").get<std::string>()));
-  if (json.contains("passed"))
-    collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
-  else
-    collector_.add(from, step_from_json(json));
+  collector_.pass(from, json.at("passed").get<std::int64_t>(), losses_from(json));
   due_since_ = Clock::now();
   write();
 }
@@ -253,10 +275,10 @@ void ManifestWriter::take_due() {
 }
 
 // If each server adds its own lines, assumes that the others store about as much.
-void ManifestWriter::forecast(StepEntry& step) {
-  if (step.files.empty()) return;
-  std::uint64_t bytes = 0;
-  for (const FileEntry& file : step.files) bytes += file.bytes;
+void ManifestWriter::forecast(DueStep& due) {
+  if (!due.has_files()) return;
+  StepEntry& step = due.step;
+  const std::uint64_t bytes = step.total.stored_bytes + total_of(step.files).stored_bytes;
   const std::uint64_t writers = apart() ? members_.recent_count() : connected_ ? 1 : static_cast<std::uint64_t>(host_.server_count);
   const DiskForecast::Notice notice = forecast_.stored(bytes * writers);
   if (notice.kind == DiskForecast::NoticeKind::none) return;
@@ -272,8 +294,8 @@ bool ManifestWriter::write(bool last) {
     if (must_insist() && !last) return insist(failure);
     retry_.next_thing();
     send_to_others({{"misses", steps_text(lines_) + ": " + failure.what()}});
-    const StepEntry& step = lines_.front();
-    throw Failure("step " + std::to_string(step.step) + outcome_of(step) + " the manifest cannot record it: " + failure.what() +
+    const DueStep& due = lines_.front();
+    throw Failure("step " + std::to_string(due.step.step) + outcome_of(due) + " the manifest cannot record it: " + failure.what() +
                       "; its line is kept and retried with the next one",
                   failure.system_error());
   }
@@ -282,7 +304,7 @@ bool ManifestWriter::write(bool last) {
 bool ManifestWriter::insist(const Failure& failure) {
   retry_.insist(Clock::now());
   const std::string before = std::exchange(refusal_, "the manifest " + names_.of_run(".jsonl") + " cannot record step " +
-                                                         std::to_string(lines_.front().step) + ": " + failure.what() +
+                                                         std::to_string(lines_.front().step.step) + ": " + failure.what() +
                                                          "; nor can it be noted beside it: " + note_refusal_ +
                                                          "; the step stays in the buffer, and is retried beyond retry=\"...\"");
   if (before != refusal_) warn(refusal_);
@@ -300,7 +322,7 @@ bool ManifestWriter::try_lines(bool last) {
     write_lines();
   } catch (const Failure& failure) {
     if (!retry_.again(failure.system_error(), since_, begun, Clock::now()) || last) throw;
-    refusal_ = record + " cannot record step " + std::to_string(lines_.front().step) + " yet: " + failure.what();
+    refusal_ = record + " cannot record step " + std::to_string(lines_.front().step.step) + " yet: " + failure.what();
     if (retry_.failed() == 1) warn(refusal_ + "; retrying");
     return false;
   }
@@ -319,21 +341,36 @@ Views::Work ManifestWriter::work() {
 }
 
 // Reopens the manifest if another process of this run replaced it.
-void ManifestWriter::append(const std::vector<Json>& lines, const std::function<void()>& then) {
+void ManifestWriter::append(const std::function<std::vector<Json>()>& lines, const std::function<void()>& then) {
   constexpr int kTries = 10;
-  for (int tries = 0; file_ == nullptr || !file_->append(lines, then); ++tries) {
+  for (int tries = 0; file_ == nullptr || !file_->append(lines(), then); ++tries) {
     if (tries == kTries) throw_system_failure(ENOENT, "add to the manifest", names_.of_run(".jsonl"));
     open();
   }
 }
 
+// A step that a shard describes already keeps that, unless the file is gone.
+void ManifestWriter::describe(DueStep& due) {
+  if (due.files.empty() || (!due.step.described.empty() && !shard_.is_gone())) return;
+  due.step.described.clear();
+  due.step.described.push_back(shard_.append(due.files));
+}
+
+// The shard first: a line never names bytes that are not durable.
+void ManifestWriter::append_step(DueStep& due) {
+  append([&] {
+    describe(due);
+    return std::vector<Json>{to_json(due.step)};
+  });
+}
+
 void ManifestWriter::write_lines() {
   if (file_ == nullptr || file_->is_gone()) open();
   while (!lines_.empty()) {
-    require_memory_for(lines_.front());
-    append(to_json(lines_.front()));
-    recorded_.add(lines_.front().step);
-    const bool replaces = !lines_.front().files.empty();
+    require_memory_for(lines_.front().step);
+    append_step(lines_.front());
+    recorded_.add(lines_.front().step.step);
+    const bool replaces = lines_.front().has_files();
     lines_.pop_front();
     if (noted_ > 0 && --noted_ == 0) unrecorded_.clear();
     if (replaces) replace_earlier_runs();

@@ -24,6 +24,7 @@
 #include "output_folder.hpp"
 #include "own_files.hpp"
 #include "reader.hpp"
+#include "shard.hpp"
 #include "step_collector.hpp"
 #include "unrecorded.hpp"
 #include "views.hpp"
@@ -114,17 +115,25 @@ class ManifestWriter {
   void warn_of_moved(const std::string& record);
   void warn_of_own_job(const Outline& earlier, bool took_part) const;
   void replace_earlier_runs();
-  void send_to_keeper(const Json& message, const std::string& of) const;
+  bool send_to_keeper(const std::string& message, const std::string& of) const;
   void send_to_others(const Json& message) const;
   void remove_files_of_others() const;
+  void collect_whole(StepEntry&& record, Instant since);
   void take_due();
-  void forecast(StepEntry& step);
+  void forecast(DueStep& due);
   bool try_lines(bool last = false);
   bool insist(const Failure& failure);
-  void append(const std::vector<Json>& lines, const std::function<void()>& then = {});
-  void append(const Json& line, const std::function<void()>& then = {}) { append(std::vector<Json>{line}, then); }
+  void append(const std::function<std::vector<Json>()>& lines, const std::function<void()>& then = {});
+  void append(const std::vector<Json>& lines) {
+    append([&] { return lines; });
+  }
+  void append(const Json& line, const std::function<void()>& then = {}) {
+    append([&] { return std::vector<Json>{line}; }, then);
+  }
   std::string entry_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
+  void describe(DueStep& due);
+  void append_step(DueStep& due);
   void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
   void warn(const std::string& text) const { log(1, text); }
 
@@ -143,8 +152,10 @@ class ManifestWriter {
   std::unique_ptr<ManifestFile> file_;  // after lock_: it is closed before the lock is released
   std::unique_ptr<Views> views_;        // on the server that keeps the manifest
   StepCollector collector_;
+  Shard shard_;
+  std::string facts_;  // of this server's files, as it last reported them
   UnrecordedSteps unrecorded_;
-  std::deque<StepEntry> lines_;          // to be written
+  std::deque<DueStep> lines_;            // to be written
   std::size_t noted_ = 0;                // that many of the first ones are in unrecorded_, unless it has all steps
   std::string note_refusal_;             // why not
   StepSpan recorded_;                    // steps recorded in the current manifest file

@@ -77,7 +77,7 @@ void ManifestWriter::record_steps_of_dead_servers() {
   if (all_finished) return;
   for (StepEntry& step : missing_in(names_.of_run(".jsonl"), unrecorded_lists())) {
     log(2, "step " + std::to_string(step.step) + " was stored by a server that died, and is recorded now");
-    lines_.push_back(std::move(step));
+    lines_.push_back({std::move(step), {}});
   }
 }
 
@@ -99,7 +99,7 @@ bool ManifestWriter::note_lines() {
   if (run_.regions.empty() || existing_ == Existing::recover) return true;
   try {
     while (!notes_all() && noted_ < lines_.size()) {
-      const Json line = to_json(lines_[noted_]);
+      const Json line = to_json(whole(lines_[noted_]));
       ++noted_;  // if it cannot be added now, it waits there
       unrecorded_.add(line);
     }
@@ -114,8 +114,7 @@ bool ManifestWriter::note_lines() {
 // The files of a step that neither the manifest nor the list names would be unknown after a kill, and its blocks gone. So the step is kept, as
 // long as it takes.
 bool ManifestWriter::must_insist() {
-  const auto has_files = [](const StepEntry& line) { return !line.files.empty(); };
-  return !note_lines() && std::any_of(lines_.begin(), lines_.end(), has_files);
+  return !note_lines() && std::any_of(lines_.begin(), lines_.end(), [](const DueStep& line) { return line.has_files(); });
 }
 
 }  // namespace damaris::manifest

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
 #include "writer.hpp"
 
@@ -42,9 +43,10 @@ void ManifestWriter::remove_files_of_others() const try {
     ours = std::move(*joined);
   }
   for (const std::string& name : files_in_manifest(record)) {
-    const auto made_it = [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; };
-    if (names_.is_of_run(name) && ours.files.count(name) == 0 && std::none_of(ours.prefixes.begin(), ours.prefixes.end(), made_it))
-      ::unlink((names_.folder() + "/" + name).c_str());
+    const auto made_it = [&](const std::string& prefix) { return begins_with(name, prefix); };
+    const bool is_shard = names_.is_shard_of_run(name), is_ours = ours.files.count(name) > 0 || shard_.has_made(name);
+    const bool may_go = is_shard || (names_.is_of_run(name) && std::none_of(ours.prefixes.begin(), ours.prefixes.end(), made_it));
+    if (may_go && !is_ours) ::unlink((names_.folder() + "/" + name).c_str());
   }
 } catch (const Failure& failure) {
   warn(std::string(failure.what()) + "; files of earlier runs that only other processes wrote stay");

@@ -10,6 +10,7 @@
 
 #include "api/detached/run.hpp"
 #include "core/base/json.hpp"
+#include "support/manifest_lines.hpp"
 
 namespace damaris::test {
 
@@ -39,7 +40,8 @@ inline std::vector<std::string> lines_of(const std::string& path, const std::str
 inline Json recorded(const std::string& folder, std::int64_t step) {
   Json found;
   for (const std::string& line : lines_of(folder + "/out/run.jsonl"))
-    if (const Json json = Json::parse(line); json.value("step", std::int64_t{-1}) == step) found = json;
+    if (const Json json = Json::parse(line); json.value("step", std::int64_t{-1}) == step)
+      found = whole_line(folder + "/out/run.jsonl", json);
   return found;
 }
 

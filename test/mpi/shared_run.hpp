@@ -9,6 +9,7 @@
 
 #include "core/base/json.hpp"
 #include "job.hpp"
+#include "support/manifest_lines.hpp"
 #include "support/run_program.hpp"
 
 namespace damaris::test {
@@ -83,12 +84,16 @@ class SharedRun {
   Json record(std::int64_t step) const {
     std::ifstream file(out + "/storm.jsonl");
     for (std::string line; std::getline(file, line);)
-      if (const Json json = Json::parse(line); json.contains("step") && json.at("step") == step) return json;
+      if (const Json json = Json::parse(line); json.contains("step") && json.at("step") == step)
+        return whole_line(out + "/storm.jsonl", json);
     return {};
   }
+  // Without the shard of the manifest, whose name ends in letters.
   std::vector<std::string> listing() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(out)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(out))
+      if (const std::string name = entry.path().filename().string(); name.find(".entries.") == std::string::npos)
+        names.push_back(name);
     std::sort(names.begin(), names.end());
     return names;
   }

@@ -1,10 +1,15 @@
 """What a run left on disk, read by its manifest: the values of each block, and what the manifest says of each step."""
 
 import json
+import os
+import sys
 from dataclasses import dataclass, field
 
 import h5py
 import numpy
+
+sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/test/support")
+from manifest_lines import files_of  # noqa: E402
 
 
 @dataclass
@@ -42,7 +47,7 @@ def read_stored(out, noted=False):
         stored.missing_of.setdefault(step["step"], set()).update(step.get("missing", []))
         take_back_pressure(stored, step)
         take_time(stored, step)
-        for file in step.get("files", []):
+        for file in files_of(out, step):
             files[teller, file["name"], file["server"]] = (step["step"], file)
     for (_, name, _), (step, told) in files.items():
         try:

@@ -9,9 +9,13 @@ import pathlib
 import random
 import runpy
 import subprocess
+import sys
 
 import h5py
 import numpy
+
+sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/test/support")
+from manifest_lines import files_of  # noqa: E402
 
 os.environ.update(VIEWS_FILES="3", VIEWS_RAIN_ERROR="8")
 runpy.run_path(str(pathlib.Path(__file__).with_name("check_views.py")))
@@ -55,10 +59,11 @@ for step, path in enumerate(STEPS):
     assert f"{1000 * step + 110}, {1000 * step + 111}" in " ".join(text.split()), text
 
 lines = [json.loads(line) for line in pathlib.Path("views.jsonl").read_text().splitlines()]
-rounded = [dataset["largest_error"] for line in lines if "step" in line for dataset in line["files"][0]["datasets"]
-           if dataset["variable"] == "surface/rain"]
-ranges = [(dataset["min"] - 1000 * line["step"], dataset["max"] - 1000 * line["step"]) for line in lines if "step" in line
-          for dataset in line["files"][0]["datasets"] if dataset["variable"] == "surface/height"]
+stored = [(line["step"], dataset) for line in lines if "step" in line for file in files_of(pathlib.Path("."), line)
+          for dataset in file["datasets"]]
+rounded = [dataset["largest_error"] for _, dataset in stored if dataset["variable"] == "surface/rain"]
+ranges = [(dataset["min"] - 1000 * step, dataset["max"] - 1000 * step) for step, dataset in stored
+          if dataset["variable"] == "surface/height"]
 assert sorted(ranges) == [(0, 105)] * 3 + [(6, 111)] * 3, ranges
 assert len(rounded) == 4 and 0 < max(rounded) <= 8, rounded
 

@@ -26,14 +26,6 @@ std::string name_of(const dc_read_t& read) {
   return "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step);
 }
 
-bool holds(const manifest::StepEntry& step, const std::string& variable) {
-  for (const manifest::FileEntry& file : step.files)
-    if (std::any_of(file.datasets.begin(), file.datasets.end(),
-                    [&](const manifest::DatasetEntry& d) { return d.variable == variable; }))
-      return true;
-  return false;
-}
-
 Error damaged(const std::string& path, const std::string& what) {
   return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; restore it, or continue from another step");
 }
@@ -72,18 +64,25 @@ const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
   return record_.steps();
 }
 
-const manifest::StepEntry& RestartReader::step_of(const dc_read_t& read) {
+void RestartReader::require_step(const dc_read_t& read) {
   const auto& all = steps();
-  const auto found = all.find(read.step);
-  if (found != all.end()) {
-    require_undamaged(read.step);
-    return found->second;
-  }
+  if (all.count(read.step) > 0) return require_undamaged(read.step);
   const std::string nearest = nearest_steps(all, read.step);
   throw Error(DC_E_NOT_STORED,
               name_of(read) + " is not in " + record_.path() + ": " +
                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
                   (record_.damaged().empty() ? "" : "; it may be in a damaged line: " + record_.damaged().front()));
+}
+
+// The clients of a server read one variable after the other.
+const manifest::StepEntry& RestartReader::files_of(std::int64_t step, const std::string& variable) {
+  if (!found_ || found_step_ != step || found_variable_ != variable) {
+    found_.reset();
+    found_ = record_.with_files(step, variable);
+    found_step_ = step;
+    found_variable_ = variable;
+  }
+  return *found_;
 }
 
 // A damaged line may have been about a run that replaced the step, or a server's part of it.
@@ -113,10 +112,10 @@ void RestartReader::read(const dc_read_t& read) {
   if (is_replaced(read.step))
     throw Error(DC_E_NOT_STORED, name_of(read) + " was replaced: this run has stored steps from " +
                                      std::to_string(*replaced_from_) + " on under the same basename; read before the first write");
-  const manifest::StepEntry& step = step_of(read);
+  require_step(read);
   progress_.begin(read, Clock::now());
   try {
-    read_parts(step, read);
+    read_parts(files_of(read.step, read.variable->path), read);
   } catch (const Error& error) {
     const std::string unreported = error.code() == DC_E_NOT_STORED ? record_.unreported_servers(read.step) : "";
     throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
@@ -178,7 +177,7 @@ std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
   const auto& all = steps();
   const auto good = [&](const auto& entry) {
     return !is_replaced(entry.first) && entry.second.complete &&
-           (variable == nullptr ? !entry.second.files.empty() : holds(entry.second, variable->path));
+           (variable == nullptr ? entry.second.has_files() : !files_of(entry.first, variable->path).files.empty());
   };
   const auto found = std::find_if(all.rbegin(), all.rend(), good);
   if (found != all.rend()) {

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -33,7 +34,8 @@ class RestartReader {
 
  private:
   const std::map<std::int64_t, manifest::StepEntry>& steps();
-  const manifest::StepEntry& step_of(const dc_read_t& read);
+  void require_step(const dc_read_t& read);
+  const manifest::StepEntry& files_of(std::int64_t step, const std::string& variable);
   bool is_replaced(std::int64_t step) const { return replaced_from_ && step >= *replaced_from_; }
   void require_undamaged(std::int64_t step) const;
   std::string why_changed(std::int64_t step) const;
@@ -45,6 +47,9 @@ class RestartReader {
   bool without_last_run_;
   bool has_record_ = false;
   std::optional<std::int64_t> replaced_from_;
+  std::optional<manifest::StepEntry> found_;  // by files_of(), for:
+  std::int64_t found_step_ = 0;
+  std::string found_variable_;
   // Identity, size and modification time of a file.
   struct FileState {
     dev_t device;

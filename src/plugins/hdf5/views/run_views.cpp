@@ -35,22 +35,6 @@ class Need {
   std::uint64_t all_ = 0, most_ = 0;
 };
 
-std::uint64_t needed_bytes(const Steps& steps) {
-  Need need;
-  for (const auto& [step, record] : steps) need.add(record);
-  return need.bytes();
-}
-
-void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
-  Need need;
-  auto next = steps.begin();
-  for (; next != steps.end(); ++next) {
-    need.add(next->second);
-    if (need.bytes() > memory_bytes) break;
-  }
-  steps.erase(next, steps.end());
-}
-
 // The sentence of views that could not be written. `remedy` is for a reason that has none of its own.
 std::string lagging(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
                     const char* remedy = "") {
@@ -82,8 +66,9 @@ RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64
   host_.log(host_.self, 1, line.c_str());
 }
 
-RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool complete)
-    : view(global_view(steps, views.host_)),
+RunViews::Writing::Writing(const RunViews& views, Steps&& shown, bool complete)
+    : steps(std::move(shown)),
+      view(global_view(steps, views.host_)),
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
@@ -127,18 +112,31 @@ RunViews::Work RunViews::work() {
   }
 }
 
+// Loads the files of the steps, as far as the memory suffices. Returns whether it suffices for all.
+bool RunViews::load(Steps& steps) {
+  Need need;
+  for (const auto& [number, record] : record_.steps()) {
+    manifest::StepEntry step = record_.with_files(number);
+    need.add(step);
+    needed_bytes_ = need.bytes();
+    if (needed_bytes_ > memory_bytes_) return false;
+    steps.emplace_hint(steps.end(), number, std::move(step));
+  }
+  return true;
+}
+
 // Returns whether there is something to write.
 bool RunViews::begin() {
   due_ = false;
   taking_ = {};
   read_on();
-  const Steps& steps = record_.steps();
-  if (steps.empty()) return false;
-  if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
-    stop_updates(needed);
+  if (record_.steps().empty()) return false;
+  Steps steps;
+  if (!load(steps)) {
+    stop_updates(std::move(steps));
     return false;
   }
-  writing_ = std::make_unique<Writing>(*this, steps, false);
+  writing_ = std::make_unique<Writing>(*this, std::move(steps), false);
   warn_of_16_bits(writing_->view);
   return true;
 }
@@ -149,9 +147,9 @@ bool RunViews::write_piece(Writing& writing) const {
   return false;
 }
 
-void RunViews::show(const Steps& steps, bool complete) {
+void RunViews::show(Steps&& steps, bool complete) {
   const Clock::time_point begun = now_();
-  Writing writing(*this, steps, complete);
+  Writing writing(*this, std::move(steps), complete);
   warn_of_16_bits(writing.view);
   while (write_piece(writing)) {
   }
@@ -169,8 +167,9 @@ void RunViews::finish() {
     // adding lines writes the views itself when it finishes.
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
-      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return stop_updates(needed);
-      show(record_.steps(), true);
+      Steps steps;
+      if (!load(steps)) return stop_updates(std::move(steps));
+      show(std::move(steps), true);
       if (again_)
         read_on();
       else if (!record_.read_on())
@@ -192,18 +191,17 @@ void RunViews::warn_of_16_bits(const GlobalView& view) {
 }
 
 // Releases the memory of the manifest first.
-void RunViews::stop_updates(std::uint64_t needed_bytes) {
-  Steps steps = std::move(record_).take_steps();
+void RunViews::stop_updates(Steps&& fitting) {
+  const std::string last = fitting.empty() ? "" : std::to_string(fitting.rbegin()->first);
   record_ = manifest::Reader(record_.path());
-  keep_what_fits(steps, memory_bytes_);
-  if (!steps.empty()) show(steps, false);
+  if (!fitting.empty()) show(std::move(fitting), false);
   stopped_ = true;
   const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const std::string line =
-      "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-      (steps.empty() ? " is not written" : " and the XDMF file show only steps up to " + std::to_string(steps.rbegin()->first)) +
-      ", as the next one needs " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
-      "; all steps are stored; raise memory, or write fewer files with files=\"per-group\" or \"single\"";
+  const std::string line = "hdf5: the master file " + place_.final_path(kMasterSuffix) +
+                           (last.empty() ? " is not written" : " and the XDMF file show only steps up to " + last) +
+                           ", as the next one needs " + mebibytes(needed_bytes_) + " and half of memory=\"...\" is " +
+                           mebibytes(memory_bytes_) +
+                           "; all steps are stored; raise memory, or write fewer files with files=\"per-group\" or \"single\"";
   host_.log(host_.self, 1, line.c_str());
 }
 

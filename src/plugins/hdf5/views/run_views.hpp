@@ -43,18 +43,20 @@ class RunViews : public manifest::Views {
  private:
   // The views being written.
   struct Writing {
-    Writing(const RunViews& views, const Steps& steps, bool complete);
-    GlobalView view;
+    Writing(const RunViews& views, Steps&& shown, bool complete);
+    Steps steps;
+    GlobalView view;  // points into them
     ViewNames names;
     MasterWriter master;
   };
 
   bool begin();
   bool write_piece(Writing& writing) const;
-  void show(const Steps& steps, bool complete);
+  void show(Steps&& steps, bool complete);
   void warn_of_16_bits(const GlobalView& view);
   void read_on();
-  void stop_updates(std::uint64_t needed_bytes);
+  bool load(Steps& steps);
+  void stop_updates(Steps&& fitting);
 
   const dc_host_t& host_;
   manifest::Reader record_;
@@ -65,6 +67,7 @@ class RunViews : public manifest::Views {
   bool has_xdmf_;
   bool stopped_ = false;
   std::set<std::string> reported_;  // variables of 16 bits that were logged
+  std::uint64_t needed_bytes_ = 0;  // for the steps that load() was to load
   bool due_ = false, again_ = false;
   std::unique_ptr<Writing> writing_;
   Now now_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.hpp"
+#include "manifest/server_report.hpp"
 #include "plugins/hdf5/write/step_file.hpp"
 #include "support/taken_descriptor.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
@@ -79,11 +79,11 @@ TEST_CASE("a dataset that is refused in both attempts at a step is listed once, 
   CHECK(run.plugin.on_step_once(step.view()) == DC_REFUSED);
   CHECK(until_stored(run, step.view()) == DC_E_IO);
   CHECK_THAT(run.host.failure, Catch::Contains("'narrow' holds values from 1 to 1e+30, which overflow 16 bits"));
-  const Json line = Json::parse(run.host.sent.back().second);  // for the manifest, which server 0 keeps
-  CHECK(line.at("failures").size() == 1);
-  CHECK(line.at("complete") == false);
-  CHECK(line.at("retries") == 1);
-  CHECK(line.at("files").at(0).at("datasets").size() == 2);
+  const auto report = manifest::report_from(0, run.host.sent.back().second);  // for the manifest, which server 0 keeps
+  CHECK(report.step.failures.size() == 1);
+  CHECK_FALSE(report.step.complete);
+  CHECK(report.step.retries == 1);
+  CHECK(report.files.total.datasets == 2);
 }
 
 // HDF5 then closes a file of which much is no longer in its cache.

@@ -21,7 +21,9 @@ inline std::string content(const std::string& path) {
 inline std::map<std::int64_t, manifest::StepEntry> steps_in(const std::string& path) {
   manifest::Reader reader(path);
   reader.read_on();
-  return reader.steps();
+  std::map<std::int64_t, manifest::StepEntry> steps;
+  for (const auto& [number, step] : reader.steps()) steps.emplace(number, reader.with_files(number));
+  return steps;
 }
 
 }  // namespace damaris::test

@@ -124,7 +124,8 @@ TEST_CASE("the manifest names the clients of a stack's blocks; it verifies, and 
   }
   manifest::Reader record(folder.file("storm.jsonl"));
   record.read_on();
-  const manifest::DatasetEntry& stored = record.steps().at(7).files.at(0).datasets.at(0);
+  const manifest::StepEntry step = record.with_files(7);
+  const manifest::DatasetEntry& stored = step.files.at(0).datasets.at(0);
   CHECK(stored.path == "fields/theta");
   CHECK(stored.sources == Ints{4, 4, 10});
   CHECK(stored.blocks == Ints{0, 1, 0});
