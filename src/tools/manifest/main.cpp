@@ -1,0 +1,106 @@
+// damaris-manifest: prints what the manifest of a run says of its steps and their files.
+// Used by: people, and scripts through jq.
+// Before it: the manifest and its shards. After it: a table, or lines of JSON, on standard output.
+#include <damaris/version.h>
+#include <damaris/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ascii.hpp"
+#include "core/base/format.hpp"
+#include "core/base/json.hpp"
+#include "core/base/units.hpp"
+#include "manifest/reader.hpp"
+#include "manifest/verify.hpp"
+#include "tools/program.hpp"
+
+namespace {
+
+using namespace damaris;
+
+struct Options {
+  std::string run;
+  std::optional<std::int64_t> step;
+  std::string variable;
+  bool json = false;
+};
+
+// Names come from the manifest, which other users may have written.
+void print(const std::string& line) { std::fputs((without_controls(line) + "\n").c_str(), stdout); }
+
+std::string extents_of(const Box& box) {
+  std::string text;
+  for (int d = 0; d < box.ndims; ++d) text += (d == 0 ? "" : "x") + std::to_string(box.extent(d));
+  return text.empty() ? "1" : text;
+}
+
+void print_files(const manifest::StepEntry& step) {
+  for (const manifest::FileEntry& file : step.files) {
+    print(format("  {}  {}", file.name, size_text(file.bytes)));
+    for (const manifest::DatasetEntry& dataset : file.datasets)
+      print(format("    {:24} {:>16} {:>10}{}", dataset.path, extents_of(dataset.box), size_text(dataset.stored_bytes),
+                   dataset.min ? format("  {:g} to {:g}", *dataset.min, *dataset.max) : ""));
+  }
+}
+
+// A line a step; with its files and their datasets if `whole`.
+void print_step(const manifest::StepEntry& step, const std::vector<std::string>& why_partial, bool whole) {
+  std::uint64_t stored = step.total.stored_bytes;
+  for (const manifest::FileEntry& file : step.files) stored += file.bytes;
+  print(format("step {:<10}{} {:<8} {:>4} servers {:>10}  {}", step.step, step.time ? format(" time {:<10g}", *step.time) : "",
+               why_partial.empty() ? "whole" : "partial", step.servers.size(), size_text(stored), step.at));
+  if (!whole) return;
+  for (const std::string& why : why_partial) print("  partial: " + why);
+  print_files(step);
+}
+
+int run(const Options& options) {
+  const std::string record = manifest::find_manifest(options.run);
+  manifest::Reader reader(record);
+  reader.read_on();
+  const bool whole = options.step || !options.variable.empty();
+  std::size_t shown = 0;
+  for (const auto& [number, line] : reader.steps()) {
+    if (options.step && number != *options.step) continue;
+    const manifest::StepEntry step = whole || options.json ? reader.with_files(number, options.variable) : line;
+    if (!options.variable.empty() && step.files.empty()) continue;
+    ++shown;
+    if (options.json)
+      std::fputs((text_of(manifest::to_json(step)) + "\n").c_str(), stdout);
+    else
+      print_step(step, reader.why_partial(number), whole);
+  }
+  for (const std::string& damage : reader.damaged())
+    std::fprintf(stderr, "damaris manifest: %s\n", without_controls(damage).c_str());
+  if (shown == 0 && whole)
+    throw Error(DC_E_NOT_STORED, format("{} has no {}{}; without options, damaris manifest lists its steps", record,
+                                        options.step ? format("step {}", *options.step) : "step",
+                                        options.variable.empty() ? "" : " with '" + options.variable + "'"));
+  return reader.damaged().empty() ? 0 : 1;
+}
+
+void describe(CLI::App& app, Options& options) {
+  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      ->required()
+      ->type_name("");
+  app.add_option("--step", options.step, "Only this step, with its files and datasets")->type_name("K");
+  app.add_option("--variable", options.variable, "Only the datasets of this variable, such as fields/theta")->type_name("V");
+  app.add_flag("--json", options.json, "Print a line of JSON for each step, with its files, for jq");
+  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
+  app.footer("Exit status: 0 printed, 1 there is no such step, or a line is damaged, 2 wrong usage.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Prints what the manifest of a run says of its steps and their files.", "damaris manifest");
+  describe(app, options);
+  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+}
