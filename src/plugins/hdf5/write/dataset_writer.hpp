@@ -26,6 +26,7 @@ class DatasetWriter {
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
   int threads() const { return reducer_.threads(); }
+  ChunkEncoder& encoder() { return reducer_.encoder(); }
 
   // Preallocates the space of all values that will be written unreduced.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;

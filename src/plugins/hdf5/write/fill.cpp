@@ -8,6 +8,7 @@
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
+#include "codec/half.hpp"
 
 namespace damaris::hdf5 {
 void check_available(const std::vector<Filter>& filters) {
@@ -89,6 +90,13 @@ std::vector<std::byte> fill_of(const dc_variable_info_t& variable) {
     std::size_t at = field.offset_bytes;
     for (auto left = field.count; left > 0; --left) at += put_fill(element.data() + at, field.type);
   }
+  return element;
+}
+
+std::vector<std::byte> stored_fill_of(dc_precision precision, const dc_variable_info_t& variable) {
+  if (precision != DC_FLOAT16) return fill_of(variable);
+  std::vector<std::byte> element(sizeof(codec::Half));
+  put(element.data(), codec::to_half(std::numeric_limits<float>::quiet_NaN()));
   return element;
 }
 

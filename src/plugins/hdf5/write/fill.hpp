@@ -24,6 +24,9 @@ void add_filters(const Properties& dataset, const std::vector<Filter>& filters);
 // compounds likewise.
 std::vector<std::byte> fill_of(const dc_variable_info_t& variable);
 
+// The same as it is stored: `precision` is DC_FLOAT16 for values that are stored in 16 bits.
+std::vector<std::byte> stored_fill_of(dc_precision precision, const dc_variable_info_t& variable);
+
 // Sets the fill value in creation properties.
 void set_fill(const Properties& properties, const dc_variable_info_t& variable);
 

@@ -90,6 +90,27 @@ void label_writer(hid_t file, const dc_host_t& host) {
   write_attribute(file, "servers", host.server_count);
 }
 
+void label_reduction(hid_t dataset, const dc_variable_info_t& variable, const Precision& precision,
+                     const std::optional<double>& largest_error) {
+  const dc_reduction_t& asked = variable.reduction;
+  if (asked.precision == DC_EXACT) return;
+  write_attribute(dataset, "reduce", std::string(variable.reduce));
+  if (precision.overflows) return write_attribute(dataset, "overflowed_float16", std::int32_t{1});
+  write_attribute(dataset, precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
+                  largest_error.value_or(0));
+  if (precision.kind != DC_FLOAT16) return write_attribute(dataset, "error_bound", asked.bound);
+  write_attribute(dataset, "scale_factor", precision.scaling.scale);
+  write_attribute(dataset, "add_offset", precision.scaling.offset);
+}
+
+void note_reduction(manifest::DatasetEntry& entry, const char* reduce, const Precision& precision) {
+  entry.reduce = reduce;
+  if (precision.kind != DC_EXACT) entry.largest_error = 0;
+  if (precision.kind != DC_FLOAT16) return;
+  entry.scale = precision.scaling.scale;
+  entry.offset = precision.scaling.offset;
+}
+
 void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step) {
   label_writer(file, host);
   label_step(file, step.step, time_of(step));

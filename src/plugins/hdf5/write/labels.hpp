@@ -11,6 +11,8 @@
 
 #include "../file/handle.hpp"
 #include "../layout/pieces.hpp"
+#include "manifest/entries.hpp"
+#include "precision.hpp"
 
 namespace damaris::hdf5 {
 
@@ -37,6 +39,13 @@ class PartsTable {
   std::vector<std::int32_t> sources_, blocks_;
   std::vector<std::int64_t> positions_, extents_;
 };
+
+// Scale, offset and error of a dataset of 16 bits or of rounded values, by the names of the CF conventions where they exist, so that readers
+// dequantize. Nothing for exact values, so that h5diff finds no difference from a dataset that is not compressed.
+void label_reduction(hid_t dataset, const dc_variable_info_t& variable, const Precision& precision,
+                     const std::optional<double>& largest_error);
+// The same in the manifest, before the values: `largest_error` is 0 then.
+void note_reduction(manifest::DatasetEntry& entry, const char* reduce, const Precision& precision);
 
 void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step);
 

@@ -35,29 +35,27 @@ codec::Range<T> range_of(const Piece& piece, Staging& staging) {
   return all;
 }
 
+// A float is the same number as a double, so nothing is lost.
 template <class T>
-bool fits(const codec::Range<T>& range, const codec::Scaling& scaling) {
-  const T ends[2] = {range.min, range.max};
+bool fits(const codec::Range<double>& range, const codec::Scaling& scaling) {
+  const T ends[2] = {static_cast<T>(range.min), static_cast<T>(range.max)};
   codec::Half halves[2];
   return !range.finite || codec::quantize(ends, 2, scaling, halves).overflowed == 0;
 }
 
-[[noreturn]] void refuse(const Piece& piece, double min, double max) {
-  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + codec::number_text(min) + " to " +
-                codec::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
-                "\"; give another scale or none, or add :keep to store it in its own type; only '" + piece.path +
-                "' is not stored");
+[[noreturn]] void refuse(const dc_variable_info_t& variable, const std::string& path, const codec::Range<double>& range) {
+  throw Refused("'" + std::string(variable.path) + "' holds values from " + codec::number_text(range.min) + " to " +
+                codec::number_text(range.max) + ", which overflow 16 bits with reduce=\"" + variable.reduce +
+                "\"; give another scale or none, or add :keep to store it in its own type; only '" + path + "' is not stored");
 }
 
-template <class T>
-void plan_float16(const Piece& piece, Staging& staging, Float16Scales& scales, Precision& precision) {
-  const dc_reduction_t& asked = piece.variable->reduction;
-  const codec::Range<T> range = range_of<T>(piece, staging);
-  const codec::Range<double> wide = {static_cast<double>(range.min), static_cast<double>(range.max), range.finite};
-  precision.scaling = asked.has_packing != 0 ? codec::Scaling{asked.scale, asked.offset} : scales.choose(piece.variable->id, wide);
-  precision.overflows = !fits(range, precision.scaling);
-  if (precision.overflows && asked.has_packing != 0 && asked.keep_on_overflow == 0)
-    refuse(piece, static_cast<double>(range.min), static_cast<double>(range.max));
+void plan_float16(const dc_variable_info_t& variable, const std::string& path, const codec::Range<double>& range,
+                  Float16Scales& scales, Precision& precision) {
+  const dc_reduction_t& asked = variable.reduction;
+  precision.scaling = asked.has_packing != 0 ? codec::Scaling{asked.scale, asked.offset} : scales.choose(variable.id, range);
+  precision.overflows =
+      variable.type == DC_FLOAT32 ? !fits<float>(range, precision.scaling) : !fits<double>(range, precision.scaling);
+  if (precision.overflows && asked.has_packing != 0 && asked.keep_on_overflow == 0) refuse(variable, path, range);
   if (precision.overflows) precision.kind = DC_EXACT;
   if (!precision.overflows) precision.element_bytes = sizeof(codec::Half);
 }
@@ -71,19 +69,28 @@ double apply_to(const Precision& precision, const T* in, std::size_t count, void
 
 }  // namespace
 
-Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales) {
-  const dc_reduction_t& asked = piece.variable->reduction;
+codec::Range<double> range_of_reals(const Piece& piece, Staging& staging) {
+  const auto wide = [](const auto& range) {
+    return codec::Range<double>{static_cast<double>(range.min), static_cast<double>(range.max), range.finite};
+  };
+  return piece.variable->type == DC_FLOAT32 ? wide(range_of<float>(piece, staging)) : wide(range_of<double>(piece, staging));
+}
+
+Precision plan_precision(const dc_variable_info_t& variable, const std::string& path, const codec::Range<double>& range,
+                         Float16Scales& scales) {
+  const dc_reduction_t& asked = variable.reduction;
   Precision precision;
   precision.kind = asked.precision;
-  precision.type = piece.variable->type;
-  precision.element_bytes = piece.variable->element_bytes;
+  precision.type = variable.type;
+  precision.element_bytes = variable.element_bytes;
   precision.bound = {asked.precision == DC_ROUND_ABSOLUTE ? codec::ErrorKind::kAbsolute : codec::ErrorKind::kRelative, asked.bound};
-  if (asked.precision != DC_FLOAT16) return precision;
-  if (precision.type == DC_FLOAT32)
-    plan_float16<float>(piece, staging, scales, precision);
-  else
-    plan_float16<double>(piece, staging, scales, precision);
+  if (asked.precision == DC_FLOAT16) plan_float16(variable, path, range, scales, precision);
   return precision;
+}
+
+Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales) {
+  const bool needs_range = piece.variable->reduction.precision == DC_FLOAT16;
+  return plan_precision(*piece.variable, piece.path, needs_range ? range_of_reals(piece, staging) : codec::Range<double>(), scales);
 }
 
 double apply(const Precision& precision, const void* in, std::size_t count, void* out) {

@@ -38,13 +38,19 @@ struct Precision {
   dc_precision kind = DC_EXACT;
   dc_type type = DC_ANY;          // of the values
   std::size_t element_bytes = 0;  // as stored
-  codec::ErrorBound bound;
-  codec::Scaling scaling;
+  codec::ErrorBound bound = {};
+  codec::Scaling scaling = {};
   bool overflows = false;  // 16 bits are declared but cannot hold the values, which keep their type
 };
 
-// Determines the range of all values if 16 bits are declared. Throws Refused if they overflow the declared scale and may not keep their
-// type.
+// The range of the finite values of a piece of reals.
+codec::Range<double> range_of_reals(const Piece& piece, Staging& staging);
+
+// For the dataset `path` of this variable. `range`: of all its values, if 16 bits are declared. Throws Refused if they overflow the declared
+// scale and may not keep their type.
+Precision plan_precision(const dc_variable_info_t& variable, const std::string& path, const codec::Range<double>& range,
+                         Float16Scales& scales);
+// The same for a piece; determines the range if 16 bits are declared.
 Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales);
 
 // Converts `count` values from `in` to `out`, with element_bytes each. Threads: any; pure. Returns the largest error, of the bound's kind,
