@@ -10,11 +10,13 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
 
 #include "core/base/json_bytes.hpp"
+#include "team_channel.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -23,15 +25,7 @@ namespace {
 constexpr int kConnectTag = 7;  // of the creation of a communicator
 constexpr int kMeetTag = 8;
 constexpr useconds_t kLookEveryUs = 20;
-constexpr std::int64_t kWorkTimes = 10;  // times the timeout: the limit between two exchanges
-
-void check(int result, const char* doing) {
-  if (result == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  MPI_Error_string(result, text, &length);
-  throw Failure(std::string("cannot ") + doing + ": " + text, 0);
-}
+constexpr const char* kDoing = "communicate with the servers of a file";
 
 std::string file_of(const void* symbol) {
   Dl_info info = {};
@@ -55,7 +49,22 @@ std::string encoded_result_of(const std::function<std::string()>& task) {
   }
 }
 
+// Throws the failure that the text holds.
+std::string result_in(const std::string& text) {
+  const Json result = parse_with_bytes(text);
+  if (result.contains("failed")) throw Failure(result.at("failed").get<std::string>(), result.at("errno").get<int>());
+  return result.at("done").get<std::string>();
+}
+
 }  // namespace
+
+void check_mpi(int result, const char* doing) {
+  if (result == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(result, text, &length);
+  throw Failure(std::string("cannot ") + doing + ": " + text, 0);
+}
 
 void check_can_write_together(const dc_host_t& host, const std::string& files) {
   const auto refuse = [&](const std::string& why) { throw Error(DC_E_CONFIG, "files=\"" + files + "\" is not possible: " + why); };
@@ -67,38 +76,16 @@ void check_can_write_together(const dc_host_t& host, const std::string& files) {
            ", or use per-server");
 }
 
-// Owns the pending communication: after a time-out it is never freed, as MPI may still write to it.
-struct Team::Channel {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  int size = 0;
-  std::vector<int> sizes, places;
-  std::string mine, all;
-
-  ~Channel() {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-  }
-  void connect(const void* servers, const Group& group);
-  // Cancels a pending connect message, because its communicator persists and may serve another run later.
-  void abandon() {
-    if (comm != MPI_COMM_NULL) return;
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
-};
-
 void Team::Channel::connect(const void* servers, const Group& group) {
   const MPI_Comm everywhere = *static_cast<const MPI_Comm*>(servers);
   MPI_Group everybody = MPI_GROUP_NULL, members = MPI_GROUP_NULL;
   int range[1][3] = {{group.first, group.first + group.size - 1, 1}};
-  check(MPI_Comm_group(everywhere, &everybody), "get the group of the servers");
-  check(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
+  check_mpi(MPI_Comm_group(everywhere, &everybody), "get the group of the servers");
+  check_mpi(MPI_Group_range_incl(everybody, 1, range, &members), "choose the servers of a file");
   const int result = MPI_Comm_create_group(everywhere, members, kConnectTag, &comm);
   MPI_Group_free(&members);
   MPI_Group_free(&everybody);
-  check(result, "connect the servers of a file");
+  check_mpi(result, "connect the servers of a file");
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
@@ -111,57 +98,87 @@ Team::~Team() {
 }
 
 // Polls with sleeps instead of spinning, because the servers waited for may need the core.
-template <class Begin>
-void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
-  constexpr const char* kDoing = "communicate with the servers of a file";
+template <class Request>
+void Team::wait_for(Request& request, const Deadline& until) {
   broken_ = true;  // reset on success
-  check(begin(channel_->request), kDoing);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   for (int there = 0;;) {
-    check(MPI_Test(&channel_->request, &there, MPI_STATUS_IGNORE), kDoing);
+    check_mpi(MPI_Test(&request, &there, MPI_STATUS_IGNORE), kDoing);
     if (there != 0) break;
-    if (std::chrono::steady_clock::now() > until) {
-      channel_->abandon();
-      throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
-                        " ms, as set by turn-timeout; shared files cannot be continued: restart the run from the stored steps",
-                    kNoRemedy);
-    }
+    if (until.is_over()) fail_late(until.timeout_ms());
     ::usleep(kLookEveryUs);
   }
   broken_ = false;
 }
 
-// Creating a communicator has no time-out. So each server first reports to the leader, which then answers all.
-void Team::meet() {
-  const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
-  const auto receive_from = [&](int from) {
-    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &it); });
-  };
-  const auto send_to = [&](int to) {
-    bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Isend(nullptr, 0, MPI_CHAR, to, kMeetTag, servers, &it); });
-  };
-  if (!leads()) return send_to(group_.leader()), receive_from(group_.leader());
-  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) receive_from(other);
-  for (int other = group_.first + 1; other < group_.first + group_.size; ++other) send_to(other);
+// `begin` starts what is waited for; its request is never freed after a time-out, as MPI may still write to what it names.
+template <class Begin>
+void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
+  broken_ = true;
+  check_mpi(begin(channel_->request), kDoing);
+  wait_for(channel_->request, Deadline(timeout_ms));
 }
 
-void Team::barrier() {
-  bounded(timeout_ms_, [&](MPI_Request& it) { return MPI_Ibarrier(channel_->comm, &it); });
+void Team::fail_late(std::int64_t timeout_ms) {
+  broken_ = true;
+  throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
+                    " ms, as set by turn-timeout; shared files cannot be continued: restart the run from the stored steps",
+                kNoRemedy);
 }
 
-// Two barriers: a server that arrives after the others have timed out may pass the first one, but not the second.
-void Team::gather() {
+void Team::require_whole() const {
   if (broken_) throw Failure("a server of the group missed an earlier step; restart the run", kNoRemedy);
+}
+
+// Each server reports to the leader, which answers all when it has heard from all, within one limit. What a server still waits for when it
+// gives up stays posted: so it takes what comes late, and the communicator of all servers, which a later run uses, is left without a message
+// that nobody takes.
+void Team::meet(std::int64_t timeout_ms) {
+  const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
+  const Deadline until(timeout_ms);
+  std::vector<MPI_Request> requests(leads() ? static_cast<std::size_t>(group_.size - 1) : 1, MPI_REQUEST_NULL);
+  const auto send_to = [&](int to) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(nullptr, 0, MPI_CHAR, to, kMeetTag, servers, &sent), kDoing);
+    wait_for(sent, until);
+  };
+  const auto receive_from = [&](int from, MPI_Request& request) {
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &request), kDoing);
+  };
+  if (!leads()) {
+    receive_from(group_.leader(), requests.front());
+    send_to(group_.leader());
+  }
+  for (std::size_t i = 0; leads() && i < requests.size(); ++i) receive_from(group_.first + 1 + static_cast<int>(i), requests[i]);
+  for (MPI_Request& request : requests) wait_for(request, until);
+  for (int other = group_.first + 1; leads() && other < group_.first + group_.size; ++other) send_to(other);
+}
+
+void Team::barrier(std::int64_t timeout_ms) {
+  bounded(timeout_ms, [&](MPI_Request& it) { return MPI_Ibarrier(channel_->comm, &it); });
+}
+
+// All waits come in pairs: a server that gives up in the first one, just before the last of the others comes, is missed in the second one.
+// Nothing happens between the two, so nobody gives up in the second one but for a server that is dead. The creation of a communicator has
+// no time-out of its own, and so begins after the second one.
+void Team::gather() {
+  require_whole();
   if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
   if (channel_->comm == MPI_COMM_NULL) {
-    meet();
+    meet(timeout_ms_);
+    meet(kWorkTimes * timeout_ms_);
     channel_->connect(host_.communicator, group_);
   }
-  barrier();
-  barrier();
+  barrier(timeout_ms_);
+  barrier(timeout_ms_);
+}
+
+void Team::commit() {
+  require_whole();
+  barrier(kWorkTimes * timeout_ms_);
 }
 
 std::vector<std::string> Team::exchange(const std::string& mine) {
+  require_whole();
   Channel& at = *channel_;
   const auto members = static_cast<std::size_t>(group_.size);
   at.mine = mine;
@@ -183,12 +200,10 @@ std::vector<std::string> Team::exchange(const std::string& mine) {
 }
 
 std::vector<std::string> Team::run_on_all(const std::function<std::string()>& task) {
+  const std::string mine = encoded_result_of(task);
+  if (broken_) result_in(mine);  // a message was late: the others find that out themselves
   std::vector<std::string> results;
-  for (const std::string& text : exchange(encoded_result_of(task))) {
-    const Json result = parse_with_bytes(text);
-    if (result.contains("failed")) throw Failure(result.at("failed").get<std::string>(), result.at("errno").get<int>());
-    results.push_back(result.at("done").get<std::string>());
-  }
+  for (const std::string& text : exchange(mine)) results.push_back(result_in(text));
   return results;
 }
 
@@ -228,6 +243,11 @@ Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
     : host_(host), group_(group), timeout_ms_(timeout_ms) {}
 Team::~Team() = default;
 void Team::gather() { refuse(); }
+void Team::commit() { refuse(); }
+void Team::send(int, Message, const Receive&) { refuse(); }
+void Team::serve(const Receive&) { refuse(); }
+void Team::serve_until(const std::function<bool()>&, const Receive&) { refuse(); }
+void Team::serve_until_sent(const Receive&) { refuse(); }
 std::vector<std::string> Team::run_on_all(const std::function<std::string()>&) { refuse(); }
 std::string Team::run_on_leader(const std::function<std::string()>&) { refuse(); }
 Properties Team::file_access() const { refuse(); }

@@ -5,6 +5,7 @@
 
 #include <damaris/plugin.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,17 +31,36 @@ class Team {
   int member() const { return host_.server_index - group_.first; }
   int size() const { return group_.size; }
 
-  // All functions below are collective over the group. They throw Failure if a server is late, and always from then on, because the state of
-  // the others is unknown. The limit is the timeout for gather(), and ten times as much between exchanges. Calls within HDF5 have no limit.
+  // All functions below but those of messages are collective over the group. They throw Failure if a server is late, and always from then
+  // on, because the state of the others is unknown. The limit is the timeout for gather(), and ten times as much between exchanges and
+  // messages. Calls within HDF5 have no limit.
   // Whether no server has been late.
   bool is_whole() const { return !broken_; }
   // Waits for the others. The first call creates the communicator, as all servers are present then.
   void gather();
+  // Call directly before a collective call that has no limit, such as H5Fopen: a server that has given up waiting in the exchange before it
+  // is missed here.
+  void commit();
   // Runs `task` on every member and returns the results of all. If any throws, throws Failure on all members, with the sentence of the first
   // one that failed.
   std::vector<std::string> run_on_all(const std::function<std::string()>& task);
   // The same for a task that only the leader runs.
   std::string run_on_leader(const std::function<std::string()>& task);
+
+  // Messages between two members, in the order in which they were sent. All that were sent must be received before the next collective call,
+  // by members that know how many there are.
+  using Message = std::vector<std::byte>;
+  using Receive = std::function<void(int from, const Message& message)>;
+  // Starts to send; waits, and passes arriving messages to `receive`, while more than kUnderwayBytes of others are on their way. `receive`
+  // must not send.
+  void send(int to, Message message, const Receive& receive);
+  static constexpr std::size_t kUnderwayBytes = std::size_t{16} << 20;
+  // Passes to `receive` what has arrived.
+  void serve(const Receive& receive);
+  // The same until `done` returns true.
+  void serve_until(const std::function<bool()>& done, const Receive& receive);
+  // The same until the messages of this member have arrived.
+  void serve_until_sent(const Receive& receive);
 
   // Access properties of a file that the group opens collectively.
   Properties file_access() const;
@@ -49,11 +69,17 @@ class Team {
 
  private:
   struct Channel;
-  void meet();
-  void barrier();
+  class Deadline;
+  void meet(std::int64_t timeout_ms);
+  void barrier(std::int64_t timeout_ms);
+  bool serve_once(const Receive& receive);
+  [[noreturn]] void fail_late(std::int64_t timeout_ms);
   std::vector<std::string> exchange(const std::string& mine);
   template <class Begin>
   void bounded(std::int64_t timeout_ms, Begin&& begin);
+  template <class Request>
+  void wait_for(Request& request, const Deadline& until);
+  void require_whole() const;
 
   const dc_host_t& host_;
   Group group_;
