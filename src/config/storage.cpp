@@ -56,12 +56,6 @@ void apply_default_reduction(Build& build, const Attribute& attribute) {
 
 // The settings elsewhere in the XML that `other` matches; each replaces {} in the message.
 std::vector<std::string> conflicting_settings(const Build& build, const Element& element, OtherSetting other) {
-  const auto variables_with = [&](auto&& is) {
-    std::vector<std::string> found;
-    for (const model::Variable& variable : build.model.variables)
-      if (is(variable.reduction)) found.push_back(format("variable '{}' has reduce=\"{}\"", variable.name, variable.reduce));
-    return found;
-  };
   switch (other) {
     case OtherSetting::no_dedicated_cores:
       if (build.model.architecture.dedicated_cores == 0) return {""};
@@ -72,12 +66,6 @@ std::vector<std::string> conflicting_settings(const Build& build, const Element&
     case OtherSetting::schedule:
       if (const Attribute& schedule = *element.find("schedule"); schedule.value != "immediate") return {quoted(schedule)};
       return {};
-    case OtherSetting::zstd:
-      return variables_with([](const dc_reduction_t& reduction) { return reduction.codec == DC_CODEC_ZSTD; });
-    case OtherSetting::float16:
-      return variables_with([](const dc_reduction_t& reduction) {
-        return reduction.precision == DC_FLOAT16 && reduction.codec != DC_CODEC_ZSTD;  // zstd is reported already
-      });
   }
   return {};
 }

@@ -1,6 +1,8 @@
 // What two servers make of a file that they write together: how much of the disk it takes, and which datasets stand in it.
 #include <sys/stat.h>
 
+#include <cmath>
+
 #include "shared_run.hpp"
 
 namespace damaris::test {
@@ -123,6 +125,73 @@ TEST_CASE("a step in which no client has elements of a variable can be read agai
     CHECK(dc_finalize() == DC_OK);
   }
   next.job.together();
+}
+
+// 16 numbers from `first` on, `by` apart, at this client's place.
+std::vector<double> write_numbers(const SharedRun& run, std::int64_t step, double first, double by) {
+  std::vector<double> values(16);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = first + by * static_cast<double>(i);
+  const std::int64_t place = 16 * run.rank();
+  REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+  CHECK(dc_write("x", step, values.data()) == DC_OK);
+  return values;
+}
+
+TEST_CASE("16 bits in a file of several servers have one scale for all of their values, and are read again") {
+  const std::string reduce = GENERATE("float16", "float16,zstd:3", "float16,deflate");
+  SharedRun run("reduce='" + reduce + "'");
+  std::vector<double> mine;
+  if (run.start()) {
+    mine = write_numbers(run, 0, run.rank() == 0 ? 1 : 1e6, run.rank() == 0 ? 0.25 : 500);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  double error = 0;
+  if (rank_in(MPI_COMM_WORLD) == 0) {
+    const Json datasets = run.record(0).at("files").at(0).at("datasets");
+    REQUIRE(datasets.size() == 2);
+    CHECK(datasets[0].at("scale") == datasets[1].at("scale"));
+    CHECK(datasets[0].at("offset") == datasets[1].at("offset"));
+    error = std::max(datasets[0].at("largest_error").get<double>(), datasets[1].at("largest_error").get<double>());
+    CHECK(error < 1000);
+    CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+  }
+  MPI_Bcast(&error, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  SharedRun next("restart='" + run.out + "/storm'");
+  if (next.start()) {
+    const std::int64_t place = 16 * next.rank();
+    REQUIRE(dc_set_position("line", 1, &place) == DC_OK);
+    std::vector<double> read(16);
+    CHECK(dc_read("x", 0, read.data()) == DC_OK);
+    for (std::size_t i = 0; i < read.size(); ++i) CHECK(std::abs(read[i] - mine[i]) <= error);
+    CHECK(dc_finalize() == DC_OK);
+  }
+  next.job.together();
+}
+
+TEST_CASE("values of one server that overflow a given scale are refused by all, and only that dataset is missing") {
+  const bool is_alone = GENERATE(true, false);
+  SharedRun run("reduce='float16:0.001:0,deflate'");
+  if (run.start()) {
+    for (const int step : {0, 1, 2}) {
+      write_numbers(run, step, step == 1 && run.rank() == 1 ? 1e6 : 1, 0.25);
+      if (!is_alone) CHECK(dc_write("note", step, &step) == DC_OK);
+      const std::string said = run.end(step);
+      if (step != 1) CHECK(said.empty());
+      if (step == 1) CHECK_THAT(said, Catch::Contains("'x' holds values from 1 to 1e+06, which overflow 16 bits"));
+    }
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  const Json step = run.record(1);
+  CHECK(step.at("complete") == false);
+  CHECK(step.at("failures").size() == 1);
+  CHECK(step.at("files").size() == (is_alone ? 0 : 1));
+  if (!is_alone) CHECK(step.at("files")[0].at("datasets")[0].at("variable") == "note");
+  for (const int other : {0, 2}) CHECK(run.record(other).at("complete") == true);
+  CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
 // How many threads of process `pid` may run where its first one may; 0 if that is on every processor.

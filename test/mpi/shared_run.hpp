@@ -24,8 +24,9 @@ class SharedRun {
     ::setenv("DAMARIS_TEST_HIDE", out.c_str(), 1);
     xml_ = "<simulation name='shared'><architecture><dedicated cores='1'/><buffer " + buffer +
            "/></architecture><data><parameter name='n' value='16'/><layout name='line' type='double' dimensions='n' " + whole +
-           "/><variable name='x' layout='line'/></data><storage><hdf5 basename='" + (within.empty() ? out : "out") +
-           "/storm' files='single' " + more + "/></storage><actions>";
+           "/><layout name='number' type='int'/><variable name='x' layout='line'/>"
+           "<variable name='note' layout='number' reduce='none'/></data><storage><hdf5 basename='" +
+           (within.empty() ? out : "out") + "/storm' files='single' " + more + "/></storage><actions>";
     for (const char* action : {"hide", "show", "stay"})
       xml_ += "<event name='" + std::string(action) + "' action='" + action + "' using='damaris_test_faults.so' scope='core'/>";
     xml_ += "</actions></simulation>";

@@ -86,7 +86,8 @@ Storage::Storage(const dc_host_t& host)
 void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
-  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, [this](const std::string& name) { manifest_->begin(name); });
+  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, writer_.encoder(),
+                                          [this](const std::string& name) { manifest_->begin(name); });
   const auto attend = [this](std::int64_t step, const std::string& why_not) { shared_->attend(step, why_not); };
   schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
 }
@@ -352,6 +353,7 @@ manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
   for (const Overlap& overlap : shared_->hidden_blocks())
     warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
                                 {overlap.shown.source, overlap.shown.block}));
+  for (const std::string& sentence : shared_->refused()) refuse(Refused(sentence));
   return entry;
 }
 

@@ -56,7 +56,7 @@ constexpr StorageAttribute kAttributes[] = {
 };
 
 // Settings elsewhere in the XML that an attribute can exclude.
-enum class OtherSetting { no_dedicated_cores, schedule, reduce_on_full, zstd, float16 };
+enum class OtherSetting { no_dedicated_cores, schedule, reduce_on_full };
 
 struct Exclusion {
   std::string_view attribute;
@@ -74,9 +74,6 @@ constexpr Exclusion kExclusions[] = {
      "the servers of a file write it at the same time, which excludes {}; use schedule=\"immediate\""},
     {"files", "", OtherSetting::reduce_on_full,
      "the servers of a file must reduce alike, but on-full=\"reduce\" is decided by each server; remove it, or use per-server"},
-    {"files", "", OtherSetting::zstd, "{}: HDF5 itself cannot compress with zstd; use deflate, or per-server"},
-    {"files", "", OtherSetting::float16,
-     "{}: the scale of float16 differs between servers; use absolute:ERROR or relative:ERROR, or per-server"},
 };
 
 // nullptr if there is none of that name.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "../file/handle.hpp"
@@ -13,6 +12,7 @@
 #include "../write/fill.hpp"
 #include "../write/precision.hpp"
 #include "codec/checksum.hpp"
+#include "part_record.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -36,34 +36,7 @@ Space nothing_of(const Box& whole) {
   return space;
 }
 
-manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piece) {
-  manifest::DatasetEntry entry;
-  entry.path = dataset.path;
-  entry.variable = dataset.variable->path;
-  entry.has_position = dataset.has_position;
-  entry.box = piece.box;
-  entry.global = dataset.global;
-  entry.start.emplace();
-  for (int d = 0; d < piece.box.ndims; ++d) entry.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
-  if (dataset.joined) entry.lowest_source = lowest_source(piece);
-  if (!dataset.joined) {
-    entry.source = dataset.parts.front().source;
-    entry.block = dataset.parts.front().block;
-  }
-  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * dataset.variable->element_bytes;
-  entry.stored_bytes = entry.raw_bytes;
-  entry.reduce = dataset.variable->reduce;
-  if (dataset.variable->reduction.precision != DC_EXACT) entry.largest_error = 0;
-  return entry;
-}
-
-// This member's share of the chunks' stored size.
-void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& entries) {
-  const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
-  for (manifest::DatasetEntry& one : entries)
-    one.stored_bytes =
-        static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
-}
+bool has_values(const SharedDataset& dataset) { return !dataset.chunk && volume(dataset.whole) > 0; }
 
 }  // namespace
 
@@ -76,22 +49,33 @@ void BoxWriter::attempt(Step&& step) {
   }
 }
 
+bool BoxWriter::has_work(const SharedLayout& layout) {
+  return std::any_of(layout.datasets.begin(), layout.datasets.end(), has_values);
+}
+
 BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& layout, const dc_step_t* step) {
   failure_ = nullptr;
   Result result;
   result.found.resize(layout.datasets.size());
-  File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
-  for (std::size_t i = 0; i < layout.datasets.size(); ++i)
-    attempt([&] { write_dataset(file.id(), layout.datasets[i], step, result, result.found[i]); });
-  attempt([&] { file.close("close", path); });
+  result.boxes.resize(layout.datasets.size());
+  std::optional<File> file;
+  if (has_work(layout)) {
+    team_.commit();
+    file.emplace(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
+  }
+  for (std::size_t i = 0; i < layout.datasets.size(); ++i) {
+    const SharedDataset& dataset = layout.datasets[i];
+    if (!dataset.chunk) attempt([&] { write_dataset(file ? file->id() : -1, dataset, step, result.boxes[i], result.found[i]); });
+  }
+  if (file) attempt([&] { file->close("close", path); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   return result;
 }
 
-void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found) {
+void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step,
+                              std::vector<manifest::DatasetEntry>& entries, Found& found) {
   std::vector<Piece> pieces;
   if (step != nullptr) pieces = pieces_of(dataset, team_.member(), *step);
-  std::vector<manifest::DatasetEntry> entries;
   for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, entries);
   const bool together = is_collective(dataset);
@@ -100,31 +84,24 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
     const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
     for (std::size_t round = 0; round < rounds; ++round)
       put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
-    if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, entries);
   }
   for (const manifest::DatasetEntry& one : entries)
     if (one.largest_error) merge(found, {{}, {}, one.largest_error});
-  std::move(entries.begin(), entries.end(), std::back_inserter(result.boxes));
 }
 
-// A chunked box is written whole, so that each chunk is compressed once.
-std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const {
+std::vector<Box> BoxWriter::bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) {
   std::vector<Box> bricks;
   for (const Box& box : boxes) {
     if (volume(box) == 0) continue;
-    if (is_chunked(dataset, filters_)) {
-      bricks.push_back(box);
-      continue;
-    }
     const Extents extents = brick_extents(box, dataset.variable->element_bytes, kLoadBytes);
     for_each_brick(box, extents, [&](const Box& brick) { bricks.push_back(brick); });
   }
   return bricks;
 }
 
-std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member) const {
+std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member) {
   std::vector<Box> bricks = bricks_of(dataset, boxes_of(dataset, member));
-  if (member != 0 || is_chunked(dataset, filters_)) return bricks;
+  if (member != 0) return bricks;
   const std::vector<Box> holes = bricks_of(dataset, dataset.holes);
   bricks.insert(bricks.end(), holes.begin(), holes.end());
   return bricks;
@@ -132,7 +109,6 @@ std::vector<Box> BoxWriter::all_bricks(const SharedDataset& dataset, int member)
 
 // If each write is contiguous in the file, collective writes gain nothing. Else MPI merges the interleaved pieces.
 bool BoxWriter::is_collective(const SharedDataset& dataset) const {
-  if (is_chunked(dataset, filters_)) return true;
   std::size_t offset = 0;
   for (int member = 0; member < team_.size(); ++member)
     for (const Box& brick : all_bricks(dataset, member))
@@ -151,7 +127,7 @@ std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, c
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
     for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &entries[i]});
-  if (team_.member() == 0 && !is_chunked(dataset, filters_))
+  if (team_.member() == 0)
     for (const Box& brick : bricks_of(dataset, dataset.holes)) loads.push_back({brick, nullptr, nullptr});
   return loads;
 }
@@ -167,8 +143,9 @@ void BoxWriter::put(const BoxTarget& target, const Load* load, bool collective) 
     const Space file = values == nullptr ? nothing_of(dataset.whole) : part_of(dataset.whole, load->box);
     const Properties alone(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_XFER)), "make the properties of a write");
     const Properties together = Team::collective_write();
-    checked(H5Dwrite(target.open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(),
-                     (collective ? together : alone).id(), values == nullptr ? &nothing : values),
+    const Type type = stored_type_of(dataset);
+    checked(H5Dwrite(target.open.id(), type.id(), memory.id(), file.id(), (collective ? together : alone).id(),
+                     values == nullptr ? &nothing : values),
             "write the dataset", dataset.path);
   });
 }
@@ -180,23 +157,16 @@ const void* BoxWriter::values_of(const Load& load, const BoxTarget& target) {
   const void* values = elements_of(*load.piece, load.box, gathered_);
   if (has_order(variable.type)) {
     const BrickRange range = range_of(variable.type, values, count);
-    if (!std::isnan(range.min)) {
-      const Found here = {range.min, range.max, {}};
-      merge(target.found, here);
-      Found box = {load.entry->min, load.entry->max, {}};
-      merge(box, here);
-      load.entry->min = box.min;
-      load.entry->max = box.max;
-    }
+    add_range(*load.entry, range);
+    if (!std::isnan(range.min)) merge(target.found, {range.min, range.max, {}});
   }
-  if (variable.reduction.precision != DC_EXACT) values = rounded(load, values, count);
-  load.entry->checksum = codec::crc32(values, count * variable.element_bytes, load.entry->checksum);
+  const Precision& precision = target.dataset.precision;
+  if (precision.kind != DC_EXACT) values = rounded(load, precision, values, count);
+  load.entry->checksum = codec::crc32(values, count * precision.element_bytes, load.entry->checksum);
   return values;
 }
 
-const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t count) {
-  Float16Scales none;  // 16 bits are refused for files of several servers
-  const Precision precision = plan_precision(*load.piece, gathered_, none);
+const void* BoxWriter::rounded(const Load& load, const Precision& precision, const void* values, std::size_t count) {
   changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
   load.entry->largest_error = std::max(*load.entry->largest_error, apply(precision, values, count, changed_.data()));
   return changed_.data();
@@ -204,8 +174,8 @@ const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t
 
 const void* BoxWriter::filling(const Load& load, const SharedDataset& dataset) {
   const auto count = static_cast<std::size_t>(volume(load.box));
-  gathered_.resize(std::max(gathered_.size(), count * dataset.variable->element_bytes));
-  const std::vector<std::byte> element = fill_of(*dataset.variable);
+  const std::vector<std::byte> element = stored_fill_of(dataset.precision.kind, *dataset.variable);
+  gathered_.resize(std::max(gathered_.size(), count * element.size()));
   for (std::size_t i = 0; i < count; ++i) std::copy(element.begin(), element.end(), gathered_.data() + i * element.size());
   return gathered_.data();
 }

@@ -1,4 +1,4 @@
-// Writes one server's part of a shared file, box by box; collectively where HDF5 requires it.
+// Writes one server's part of the contiguous datasets of a shared file, box by box, with parallel HDF5; collectively where that is faster.
 // Used by: the hdf5 plugin, on the server's work thread; collective over the group.
 // Before it: dataset_creator.hpp, which created the datasets. After it: the manifest records what each server wrote.
 #pragma once
@@ -16,13 +16,15 @@ namespace damaris::hdf5 {
 
 class BoxWriter {
  public:
-  BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
+  explicit BoxWriter(Team& team) : team_(team) {}
 
-  struct Result {
-    std::vector<manifest::DatasetEntry> boxes;  // those that this member wrote
-    std::vector<Found> found;                   // by dataset of the layout
+  struct Result {                                            // both by dataset of the layout; of those with chunks nothing
+    std::vector<std::vector<manifest::DatasetEntry>> boxes;  // those that this member wrote
+    std::vector<Found> found;
   };
-  // Opens the file at `path`, writes this member's boxes of all datasets, and closes it. A member that fails to provide its values continues
+  // Whether a contiguous dataset has values.
+  static bool has_work(const SharedLayout& layout);
+  // Opens the file at `path`, if there is work, writes this member's boxes of all contiguous datasets, and closes it. A member that fails to provide its values continues
   // with the others, without data, and throws at the end, as they would otherwise wait for ever.
   Result write(const std::string& path, const SharedLayout& layout, const dc_step_t* step);
 
@@ -39,22 +41,22 @@ class BoxWriter {
     Found& found;
   };
 
-  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found);
-  std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
-  std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
+  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, std::vector<manifest::DatasetEntry>& entries,
+                     Found& found);
+  static std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes);
+  static std::vector<Box> all_bricks(const SharedDataset& dataset, int member);
   bool is_collective(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
   std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
                              std::vector<manifest::DatasetEntry>& entries) const;
   const void* values_of(const Load& load, const BoxTarget& target);
-  const void* rounded(const Load& load, const void* values, std::size_t count);
+  const void* rounded(const Load& load, const Precision& precision, const void* values, std::size_t count);
   const void* filling(const Load& load, const SharedDataset& dataset);
   void put(const BoxTarget& target, const Load* load, bool collective);
   template <class Step>
   void attempt(Step&& step);
 
-  const Team& team_;
-  const std::vector<Filter>& filters_;
+  Team& team_;
   Staging gathered_, changed_;
   std::exception_ptr failure_;  // the first of this write
 };

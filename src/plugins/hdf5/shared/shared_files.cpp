@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "../layout/gather.hpp"
+#include "chunk_exchange.hpp"
 #include "codec/checksum.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
@@ -72,6 +74,15 @@ std::uint64_t raw_bytes_of(const SharedLayout& layout) {
   return bytes;
 }
 
+// This member's share of the chunks' stored size.
+void note_stored_bytes(const SharedDataset& dataset, std::uint64_t all, std::vector<manifest::DatasetEntry>& entries) {
+  std::int64_t values = 0;
+  for (const SharedPart& part : dataset.parts) values += volume(part.box);
+  for (manifest::DatasetEntry& one : entries)
+    one.stored_bytes =
+        static_cast<std::uint64_t>(static_cast<double>(all) * static_cast<double>(volume(one.box)) / static_cast<double>(values));
+}
+
 }  // namespace
 
 void check_can_share(const dc_host_t& host) {
@@ -81,15 +92,17 @@ void check_can_share(const dc_host_t& host) {
       check_can_write_together(host, value);
 }
 
-SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
+SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, ChunkEncoder& encoder,
                          std::function<void(const std::string&)> begin)
     : host_(host),
       settings_(settings),
       names_(names),
       begin_(std::move(begin)),
+      encoder_(encoder),
       team_(host, group_of(host, settings), settings.turn_timeout_ms),
-      creator_(host, group_of(host, settings), settings.filters),
-      writer_(team_, settings.filters) {}
+      plan_(team_, settings.filters, encoder.codec_bytes()),
+      creator_(host, group_of(host, settings)),
+      writer_(team_) {}
 
 manifest::FileEntry SharedFiles::write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote) try {
   return write_together(
@@ -116,6 +129,7 @@ void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
     if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
   };
   write_together(step, nullptr, may_begin, [] {});
+} catch (const Refused&) {  // the servers with the values report it
 } catch (const Failure& failure) {
   if (agree_after(failure, [](const Failure&) { return Vote::abstain; }) != Vote::give_up) return;
   const std::string line = "hdf5: " + names_.final_path(step) + ", to which this server contributes no data: " + failure.what();
@@ -130,26 +144,42 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_st
     may_begin();
     return to_text(offer_of(host_, step));
   });
-  SharedLayout layout;
-  std::optional<OutputFile> output;  // on the leader: removed unless published
-  const auto prepare = [&] {
-    layout = layout_from(offers);
-    if (!team_.leads()) return std::string();
-    warn_of_scattered(layout, number);
-    output.emplace(names_.temporary_path(number), names_.final_path(number));
-    creator_.make(*output, number, layout);
-    return output->temporary_path();
-  };
-  const std::string path = team_.run_on_all(prepare).front();
-  settle(layout, step);
-  manifest::FileEntry entry;
-  entry.name = names_.final_name(number);
-  entry.server = host_.server_index;
-  const std::vector<std::string> found = fill(path, layout, step, check, entry);
-  const std::uint64_t bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(finish(*output, layout, found)); }));
-  entry.checksum = checksum_of(path, bytes);
-  entry.bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(publish(*output, layout)); }));
-  return entry;
+  Writing writing = {number, step};
+  plan(writing, offers);
+  prepare(writing);
+  settle(writing.layout, step);
+  if (writing.has_chunks) fill_chunks(writing);
+  const std::vector<std::string> found = fill_plain(writing, check);
+  return finish(writing, found);
+}
+
+void SharedFiles::plan(Writing& writing, const std::vector<std::string>& offers) {
+  team_.run_on_all([&] {
+    writing.layout = layout_from(offers);
+    return std::string();
+  });
+  plan_.apply(writing.layout, writing.step, encoder_.staging());
+  writing.has_chunks = ChunkExchange::has_work(writing.layout);
+  writing.has_plain = BoxWriter::has_work(writing.layout);
+  writing.records.resize(writing.layout.datasets.size());
+}
+
+// The leader alone creates the file. It stays open for the chunks; all open it for the plain values when it is closed.
+void SharedFiles::prepare(Writing& writing) {
+  writing.path = team_.run_on_leader([&] {
+    warn_of_scattered(writing.layout, writing.number);
+    OutputFile& output = writing.output.emplace(names_.temporary_path(writing.number), names_.final_path(writing.number));
+    Hdf5File& file = writing.file.emplace(output.descriptor(), output.temporary_path());
+    if (!writing.has_plain) file.target().write_back_early();
+    creator_.make(file, writing.number, writing.layout);
+    if (!writing.has_chunks) close(writing);
+    return output.temporary_path();
+  });
+}
+
+void SharedFiles::close(Writing& writing) {
+  writing.file->close();
+  if (writing.has_plain) DatasetCreator::reserve(*writing.output);
 }
 
 // Overlapping blocks with equal values are not reported.
@@ -193,30 +223,65 @@ SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) co
   return shared_layout_of(all, host_);
 }
 
+// The leader has written all chunks, and knows how many bytes they take.
+void SharedFiles::fill_chunks(Writing& writing) {
+  const std::string text = team_
+                               .run_on_all([&] {
+                                 std::optional<ChunkStore> store;
+                                 if (team_.leads()) store.emplace(*writing.file, writing.layout, team_.size());
+                                 ChunkExchange exchange(team_, encoder_, writing.layout, writing.step, store ? &*store : nullptr);
+                                 writing.records = exchange.run();
+                                 if (!store) return std::string();
+                                 close(writing);
+                                 return text_of(Json(store->stored_bytes()));
+                               })
+                               .front();
+  const Json stored_bytes = Json::parse(text);
+  for (std::size_t i = 0; i < writing.records.size(); ++i)
+    note_stored_bytes(writing.layout.datasets[i], stored_bytes.at(i).get<std::uint64_t>(), writing.records[i]);
+}
+
 // Returns the properties of the values that each server computed.
-std::vector<std::string> SharedFiles::fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
-                                           const std::function<void()>& check, manifest::FileEntry& entry) {
+std::vector<std::string> SharedFiles::fill_plain(Writing& writing, const std::function<void()>& check) {
   std::optional<OwnSync> own;
-  team_.run_on_all([&] {
-    own.emplace(path);
-    return std::string();
-  });
+  if (writing.has_plain)
+    team_.run_on_all([&] {
+      own.emplace(writing.path);
+      return std::string();
+    });
   return team_.run_on_all([&] {
-    BoxWriter::Result result = writer_.write(path, layout, step);
+    BoxWriter::Result result = writer_.write(writing.path, writing.layout, writing.step);
     check();
-    own->sync();
-    entry.datasets = std::move(result.boxes);
+    if (own) own->sync();
+    for (std::size_t i = 0; i < result.boxes.size(); ++i)
+      if (!writing.layout.datasets[i].chunk) writing.records[i] = std::move(result.boxes[i]);
     return to_text(result.found);
   });
 }
 
-// Returns the size of the file, which is final.
-std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& texts) const {
-  std::vector<Found> found(layout.datasets.size());
-  for (const std::string& text : texts) merge_text(found, text);
-  creator_.label(output, layout, found);
-  output.sync();
-  return std::filesystem::file_size(output.temporary_path());
+manifest::FileEntry SharedFiles::finish(Writing& writing, const std::vector<std::string>& found) {
+  const Json synced = Json::parse(team_.run_on_leader([&] { return sync(writing, found); }));
+  manifest::FileEntry entry;
+  entry.name = names_.final_name(writing.number);
+  entry.server = host_.server_index;
+  for (std::vector<manifest::DatasetEntry>& boxes : writing.records)
+    std::move(boxes.begin(), boxes.end(), std::back_inserter(entry.datasets));
+  entry.checksum =
+      writing.has_plain ? checksum_of(writing.path, synced.at(0).get<std::uint64_t>()) : synced.at(1).get<std::uint32_t>();
+  entry.bytes = std::stoull(team_.run_on_leader([&] { return std::to_string(publish(writing)); }));
+  return entry;
+}
+
+// The size of the file, which is final, and its checksum, if the leader alone has written it.
+std::string SharedFiles::sync(Writing& writing, const std::vector<std::string>& texts) {
+  if (writing.has_plain) {
+    std::vector<Found> found(writing.layout.datasets.size());
+    for (const std::string& text : texts) merge_text(found, text);
+    DatasetCreator::label(*writing.output, writing.layout, found);
+  }
+  writing.output->sync();
+  const std::uint64_t bytes = std::filesystem::file_size(writing.path);
+  return text_of(Json{bytes, writing.has_plain ? 0U : writing.file->checksum()});
 }
 
 // Each member reads an equal part of the file, because only HDF5 knows which member wrote which bytes.
@@ -238,7 +303,7 @@ std::uint32_t SharedFiles::checksum_of(const std::string& path, std::uint64_t by
   return checksum;
 }
 
-// Chunks rarely need all the space that was reserved for them. HDF5 gives it back only if it shortens the file.
+// HDF5 gives back what is reserved beyond the end only if it shortens the file.
 void SharedFiles::give_back_reserve(const OutputFile& output) {
   struct stat facts = {};
   const bool is_known = ::fstat(output.descriptor(), &facts) == 0;
@@ -246,11 +311,12 @@ void SharedFiles::give_back_reserve(const OutputFile& output) {
     throw_system_failure(errno, "shorten", output.temporary_path());
 }
 
-std::uint64_t SharedFiles::publish(OutputFile& output, const SharedLayout& layout) const {
-  give_back_reserve(output);
+std::uint64_t SharedFiles::publish(Writing& writing) const {
+  OutputFile& output = *writing.output;
+  if (writing.has_plain) give_back_reserve(output);
   const std::uint64_t bytes = output.publish(settings_.existing != manifest::Existing::refuse);
   begin_(std::filesystem::path(output.final_path()).filename().string());
-  host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(layout));
+  host_.stored(host_.self, output.final_path().c_str(), bytes, raw_bytes_of(writing.layout));
   return bytes;
 }
 

@@ -6,13 +6,17 @@
 #include <damaris/plugin.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "../file/hdf5_file.hpp"
+#include "../write/chunk_encoder.hpp"
 #include "box_writer.hpp"
 #include "core/base/output_file.hpp"
 #include "manifest/output_folder.hpp"
+#include "storage_plan.hpp"
 
 namespace damaris::hdf5 {
 
@@ -39,40 +43,62 @@ class SharedFailure : public Failure {
 
 class SharedFiles {
  public:
-  // Requires that check_can_share() succeeded. Calls `begin` on the leader with the name of each new file.
-  SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names,
+  // Requires that check_can_share() succeeded. Calls `begin` on the leader with the name of each new file. `encoder` is that of the files of
+  // this server alone.
+  SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, ChunkEncoder& encoder,
               std::function<void(const std::string&)> begin);
 
   // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws
-  // SharedFailure on all servers if one of them fails; then no file is left. `check` may refuse the step by throwing: it is called
+  // SharedFailure on all servers if one of them fails, Refused if no dataset can be stored as declared; then no file is left. `check` may refuse the step by throwing: it is called
   // when the values are written, and the file is not published. `vote` says what this server wants to do about a failure that may pass.
   using AskForVote = std::function<Vote(const Failure&)>;
   manifest::FileEntry write(const dc_step_t& step, const std::function<void()>& check, const AskForVote& vote);
   // Blocks of this server whose values are not in the file just written, because another server has different values for the same box; the
   // first of each variable.
   const std::vector<Overlap>& hidden_blocks() const { return hidden_; }
+  // Of each dataset with values of this server that cannot be stored as declared, and is not in the file just written: why.
+  const std::vector<std::string>& refused() const { return plan_.refused(); }
   // Takes part in a step of which only other servers have data; they report failures. If `why_not` is not empty, refuses the step for all.
   void attend(std::int64_t step, const std::string& why_not);
 
  private:
+  // The step being written.
+  struct Writing {
+    std::int64_t number;
+    const dc_step_t* step;  // nullptr: this server has no data of it
+    SharedLayout layout = {};
+    bool has_chunks = false, has_plain = false;  // datasets of these kinds, with values
+    std::string path = {};                       // of the temporary file
+    // On the leader; the file is removed unless it is published.
+    std::optional<OutputFile> output = {};
+    std::optional<Hdf5File> file = {};
+    std::vector<std::vector<manifest::DatasetEntry>> records = {};  // of this server, by dataset
+  };
+
   manifest::FileEntry write_together(std::int64_t number, const dc_step_t* step, const std::function<void()>& may_begin,
                                      const std::function<void()>& check);
   Vote agree_after(const Failure& failure, const AskForVote& vote);
+  void plan(Writing& writing, const std::vector<std::string>& offers);
+  void prepare(Writing& writing);
   void settle(const SharedLayout& layout, const dc_step_t* step);
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
   SharedLayout layout_from(const std::vector<std::string>& offers) const;
-  std::vector<std::string> fill(const std::string& path, const SharedLayout& layout, const dc_step_t* step,
-                                const std::function<void()>& check, manifest::FileEntry& entry);
-  std::uint64_t finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& found) const;
+  void fill_chunks(Writing& writing);
+  std::vector<std::string> fill_plain(Writing& writing, const std::function<void()>& check);
+  static void close(Writing& writing);
+  manifest::FileEntry finish(Writing& writing, const std::vector<std::string>& found);
+  static std::string sync(Writing& writing, const std::vector<std::string>& found);
   std::uint32_t checksum_of(const std::string& path, std::uint64_t bytes);
   static void give_back_reserve(const OutputFile& output);
-  std::uint64_t publish(OutputFile& output, const SharedLayout& layout) const;
+  std::uint64_t publish(Writing& writing) const;
 
   const dc_host_t& host_;
   const Settings& settings_;
   const manifest::FileNames& names_;
   std::function<void(const std::string&)> begin_;
+  ChunkEncoder& encoder_;
   Team team_;
+  StoragePlan plan_;
   DatasetCreator creator_;
   BoxWriter writer_;
   std::vector<Overlap> hidden_;

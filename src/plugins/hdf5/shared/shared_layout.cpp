@@ -202,6 +202,15 @@ std::vector<Box> boxes_of(const SharedDataset& dataset, int member) {
   return boxes;
 }
 
+std::vector<std::vector<Box>> boxes_by_member(const SharedDataset& dataset, int members) {
+  std::vector<std::vector<const SharedPart*>> parts(static_cast<std::size_t>(members));
+  for (const SharedPart& part : dataset.parts) parts[static_cast<std::size_t>(part.member)].push_back(&part);
+  std::vector<std::vector<Box>> boxes(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (const JoinedBox& joined : joined_parts(parts[i])) boxes[i].push_back(joined.box);
+  return boxes;
+}
+
 std::vector<Piece> pieces_of(const SharedDataset& dataset, int member, const dc_step_t& step) {
   const std::vector<const SharedPart*> parts = parts_of(dataset, member);
   std::vector<Piece> pieces;

@@ -1,6 +1,6 @@
-// The layout of a shared file, computed identically on all servers from their offers. Plain structs, no HDF5, no MPI.
+// The layout of a shared file, computed identically on all servers from their offers. Plain structs, no calls of HDF5 or MPI.
 // Used by: the hdf5 plugin, on the server's work thread.
-// Before it: the offers of all servers of the group. After it: dataset_creator.hpp, which creates the datasets; box_writer.hpp.
+// Before it: the offers of all servers of the group. After it: storage_plan.hpp; dataset_creator.hpp, which creates the datasets.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "../layout/pieces.hpp"
+#include "../write/chunk_codec.hpp"
+#include "../write/precision.hpp"
 #include "offer.hpp"
 
 namespace damaris::hdf5 {
@@ -31,6 +33,10 @@ struct SharedDataset {
   std::vector<std::int64_t> global;  // extents; empty: not known
   std::vector<SharedPart> parts;
   std::vector<Box> holes;  // filled by no block
+  // How the values are stored; set by storage_plan.hpp.
+  Precision precision = {};
+  ChunkCodec codec = {};
+  std::optional<Extents> chunk = {};  // none: contiguous, and written with parallel HDF5
 };
 
 // Two blocks of different members with the same box: the file has the values of `shown`, which may equal those of `hidden`.
@@ -53,6 +59,8 @@ SharedLayout shared_layout_of(const std::vector<Offer>& offers, const dc_host_t&
 
 // The boxes that a member writes in a dataset: its parts, joined.
 std::vector<Box> boxes_of(const SharedDataset& dataset, int member);
+// The same of all members, in one pass.
+std::vector<std::vector<Box>> boxes_by_member(const SharedDataset& dataset, int members);
 // The block of a part of this member.
 const dc_dataset_t& block_of(const dc_variable_info_t& variable, const SharedPart& part, const dc_step_t& step);
 // The boxes of a member with the blocks that fill them.
