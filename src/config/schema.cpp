@@ -73,7 +73,12 @@ std::vector<std::string> ElementRule::attribute_names() const {
   return names;
 }
 
-Schema::Schema() : grammars_(std::make_unique<xerces::XMLGrammarPoolImpl>(xerces::XMLPlatformUtils::fgMemoryManager)) {
+void Schema::DeleteGrammars::operator()(xerces::XMLGrammarPool* grammars) const {
+  const XercesRelease release;
+  delete grammars;
+}
+
+Schema::Schema() : grammars_(new xerces::XMLGrammarPoolImpl(xerces::XMLPlatformUtils::fgMemoryManager)) {
   compile();
   bool changed = false;
   xerces::XSModel& model = *grammars_->getXSModel(changed);

@@ -63,7 +63,10 @@ class Schema {
   void add_children(ElementRule& rule, xerces::XSParticle& particle);
 
   XercesUse use_;  // first member: Xerces must outlive the others
-  std::unique_ptr<xerces::XMLGrammarPool> grammars_;
+  struct DeleteGrammars {
+    void operator()(xerces::XMLGrammarPool* grammars) const;
+  };
+  std::unique_ptr<xerces::XMLGrammarPool, DeleteGrammars> grammars_;
   std::map<std::string, ElementRule> rules_;                 // by type name
   std::map<std::string, std::vector<std::string>> parents_;  // by child name
 };

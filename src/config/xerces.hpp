@@ -20,6 +20,15 @@ class XercesUse {
   XercesUse& operator=(const XercesUse&) = delete;
 };
 
+// While objects of Xerces are destroyed: their destructors may allocate, which must not fail then.
+class XercesRelease {
+ public:
+  XercesRelease();
+  ~XercesRelease();
+  XercesRelease(const XercesRelease&) = delete;
+  XercesRelease& operator=(const XercesRelease&) = delete;
+};
+
 // Throws again, from a catch clause, what came out of reading the configuration `path`: exceptions of Xerces are of types of their own,
 // which no other code knows, and end here. Throws Error(DC_E_MEMORY) when memory is short, Error(DC_E_INTERNAL) for a fault of the parser,
 // and any other exception as it is.
