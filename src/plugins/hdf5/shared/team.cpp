@@ -92,9 +92,24 @@ void Team::Channel::connect(const void* servers, const Group& group) {
 Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
     : host_(host), group_(group), timeout_ms_(timeout_ms) {}
 
+// Nothing that a server awaits in a meeting comes any more: all have left.
+void Team::Channel::forget_meeting() {
+  for (MPI_Request& request : awaited) {
+    int there = 0;
+    MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+    if (there != 0) continue;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
 // After a time-out the communicator cannot be freed: other servers may still be waiting in it.
 Team::~Team() {
-  if (broken_) (void)channel_.release();
+  if (!broken_ || channel_ == nullptr) return;
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) channel_->forget_meeting();
+  (void)channel_.release();
 }
 
 // Polls with sleeps instead of spinning, because the servers waited for may need the core.
@@ -130,26 +145,24 @@ void Team::require_whole() const {
 }
 
 // Each server reports to the leader, which answers all when it has heard from all, within one limit. What a server still waits for when it
-// gives up stays posted: so it takes what comes late, and the communicator of all servers, which a later run uses, is left without a message
-// that nobody takes.
+// gives up stays posted to the end of the run, and takes what comes late: MPI may give a communicator of the next run the number of this one,
+// and deliver what is left over there.
 void Team::meet(std::int64_t timeout_ms) {
   const MPI_Comm servers = *static_cast<const MPI_Comm*>(host_.communicator);
   const Deadline until(timeout_ms);
-  std::vector<MPI_Request> requests(leads() ? static_cast<std::size_t>(group_.size - 1) : 1, MPI_REQUEST_NULL);
+  std::vector<MPI_Request>& awaited = channel_->awaited;
+  awaited.assign(leads() ? static_cast<std::size_t>(group_.size - 1) : 1, MPI_REQUEST_NULL);
   const auto send_to = [&](int to) {
     MPI_Request sent = MPI_REQUEST_NULL;
     check_mpi(MPI_Isend(nullptr, 0, MPI_CHAR, to, kMeetTag, servers, &sent), kDoing);
     wait_for(sent, until);
   };
-  const auto receive_from = [&](int from, MPI_Request& request) {
-    check_mpi(MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &request), kDoing);
-  };
-  if (!leads()) {
-    receive_from(group_.leader(), requests.front());
-    send_to(group_.leader());
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    const int from = leads() ? group_.first + 1 + static_cast<int>(i) : group_.leader();
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_CHAR, from, kMeetTag, servers, &awaited[i]), kDoing);
   }
-  for (std::size_t i = 0; leads() && i < requests.size(); ++i) receive_from(group_.first + 1 + static_cast<int>(i), requests[i]);
-  for (MPI_Request& request : requests) wait_for(request, until);
+  if (!leads()) send_to(group_.leader());
+  for (MPI_Request& request : awaited) wait_for(request, until);
   for (int other = group_.first + 1; leads() && other < group_.first + group_.size; ++other) send_to(other);
 }
 

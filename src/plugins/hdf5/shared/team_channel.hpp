@@ -49,7 +49,8 @@ struct Team::Channel {
   int size = 0;
   std::vector<int> sizes, places;
   std::string mine, all;
-  std::deque<Underway> sending;  // the buffers stay in place
+  std::vector<MPI_Request> awaited;  // of a meeting
+  std::deque<Underway> sending;      // the buffers stay in place
   std::size_t sending_bytes = 0;
   std::optional<Underway> arriving;
 
@@ -59,6 +60,7 @@ struct Team::Channel {
     if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
   void connect(const void* servers, const Group& group);
+  void forget_meeting();
 };
 
 }  // namespace damaris::hdf5
