@@ -85,12 +85,17 @@ void check_exclusions(Build& build, const Element& element) {
   }
 }
 
-std::int64_t bytes(Build& build, const Attribute& attribute, std::int64_t lowest) {
+std::int64_t bytes(Build& build, const Attribute& attribute, const hdf5::StorageAttribute& rule) {
   const auto value = parse_size(attribute.value);
-  if (value && *value >= static_cast<std::uint64_t>(lowest)) return static_cast<std::int64_t>(*value);
-  build.problems.add(attribute.value_where, format("{}: it must be at least {} and below 8 EiB", quoted(attribute),
-                                                   size_text(static_cast<std::uint64_t>(lowest))));
-  return lowest;
+  const auto lowest = static_cast<std::uint64_t>(rule.lowest), unit = static_cast<std::uint64_t>(hdf5::unit_of(rule));
+  const bool is_within = value && *value >= lowest && *value <= static_cast<std::uint64_t>(rule.highest);
+  if (is_within && *value % unit == 0) return static_cast<std::int64_t>(*value);
+  const std::string most =
+      rule.highest == INT64_MAX ? "below 8 EiB" : format("at most {}", size_text(static_cast<std::uint64_t>(rule.highest)));
+  build.problems.add(attribute.value_where,
+                     is_within ? format("{}: it must be a multiple of {}", quoted(attribute), size_text(unit))
+                               : format("{}: it must be at least {} and {}", quoted(attribute), size_text(lowest), most));
+  return rule.lowest;
 }
 
 void add_problem(Build& build, const Attribute& attribute, const hdf5::FilterProblem& problem) {
@@ -109,7 +114,7 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
       number(build, attribute, rule.lowest, rule.highest);
       break;
     case hdf5::ValueKind::bytes:
-      return std::to_string(bytes(build, attribute, rule.lowest));
+      return std::to_string(bytes(build, attribute, rule));
     case hdf5::ValueKind::duration:
       return std::to_string(duration(build, attribute, rule.lowest));
     case hdf5::ValueKind::filters:
@@ -117,6 +122,11 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
       break;
     case hdf5::ValueKind::reduction:
       apply_default_reduction(build, attribute);
+      break;
+    case hdf5::ValueKind::hints:
+      hdf5::parse_hints(attribute.value, [&](std::size_t at, const std::string& why) {
+        build.problems.add(inside(attribute, at), format("{}: {}", quoted(attribute), why));
+      });
       break;
     case hdf5::ValueKind::choice:  // the schema knows the choices
       break;

@@ -306,6 +306,7 @@ Json to_json(const RunEntry& record) {
   if (!record.regions.empty()) json["regions"] = record.regions;
   if (record.apart) json["apart"] = {{"host", record.host}, {"server", record.first_server}};
   if (!record.identity.empty()) json["identity"] = record.identity;
+  if (!record.storage.empty()) json["storage"] = record.storage;
   if (record.declared) json["variables"] = *record.declared;
   return json;
 }

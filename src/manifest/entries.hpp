@@ -118,6 +118,7 @@ struct RunEntry {
   int first_server = 0;
   std::string identity = {};  // common to all processes of the run, and of no other run. "": a line of an earlier version
   std::shared_ptr<const Declarations> declared = {};  // nullptr: a line of an earlier version
+  std::map<std::string, std::string> storage = {};    // what the XML asks of the file system, for people: no reader needs it
 };
 
 // A line about a view of the whole run, added before the file replaces the previous one.

@@ -79,6 +79,7 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
   const std::string identity = identity_of(host);
   run_.identity = std::to_string(codec::crc32(identity.data(), identity.size()));
   run_.declared = declarations_of(host);
+  run_.storage = options.storage;
   if (!keeps_manifest()) {
     options.check_earlier(own_files_.of_earlier_runs());
     return;

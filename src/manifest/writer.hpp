@@ -45,6 +45,7 @@ struct WriterOptions {
   CheckEarlier check_earlier;
   // Creates the views, on the server that keeps the manifest.
   std::function<std::unique_ptr<Views>(const RecordView&)> make_views;
+  std::map<std::string, std::string> storage = {};  // for the line of the run: what the XML asks of the file system
   std::int64_t end_wait_ms = 30'000;  // at the end, for the lock and for what the file system refuses, of all steps together
 };
 

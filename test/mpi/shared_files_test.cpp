@@ -194,6 +194,23 @@ TEST_CASE("values of one server that overflow a given scale are refused by all, 
   CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
+TEST_CASE("what the XML asks of the file system and of MPI-IO is in the line of the run, and costs no step") {
+  SharedRun run("alignment='1MiB' stripe-count='2' mpi-hints='cb_nodes=1; no_such_hint=7'");
+  if (run.start()) {
+    run.write(0, 100'000);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  std::ifstream file(run.out + "/storm.jsonl");
+  std::string line;
+  std::getline(file, line);
+  const Json asked = Json::parse(line).at("storage");
+  CHECK(asked == Json{{"alignment", "1048576"}, {"mpi-hints", "cb_nodes=1;no_such_hint=7"}, {"stripe-count", "2"}});
+  CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+}
+
 // How many threads of process `pid` may run where its first one may; 0 if that is on every processor.
 int threads_on_its_core(int pid) {
   const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";

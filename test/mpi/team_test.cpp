@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -136,6 +137,27 @@ TEST_CASE("a message that never comes is waited for within a limit, and whoever 
   }
   CHECK_FALSE(whole);
   CHECK_THROWS_AS(team.run_on_all([] { return std::string(); }), Failure);
+}
+
+TEST_CASE("a hint for MPI-IO that the library does not use for a file is named, and no other one") {
+  Job job(4);
+  MPI_Comm servers = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &servers);
+  dc_host_t host = {};
+  host.communicator = &servers;
+  host.server_index = rank_in(servers);
+  host.server_count = size_of(servers);
+  Team team(host, hdf5::Group{0, 4}, 20'000, {{"no_such_hint", "7"}, {"cb_nodes", "1"}});
+  team.gather();
+  {
+    hdf5::File file(H5Fcreate(job.file("hints.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, team.file_access().id()), "create");
+    const std::vector<std::string> unused = team.unused_hints(file.id());
+#ifdef MPICH_VERSION  // OMPIO gives back also what it does not know
+    CHECK(std::count(unused.begin(), unused.end(), "no_such_hint=7") == 1);
+#endif
+    CHECK(std::count(unused.begin(), unused.end(), "cb_nodes=1") == 0);
+  }
+  wait_for_all(MPI_COMM_WORLD);
 }
 
 }  // namespace

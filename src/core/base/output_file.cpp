@@ -42,11 +42,11 @@ int write_all(int descriptor, const std::string& bytes) {
   return 0;
 }
 
-OutputFile::OutputFile(std::string temporary_path, std::string final_path)
+OutputFile::OutputFile(std::string temporary_path, std::string final_path, int flags)
     : temporary_path_(std::move(temporary_path)), final_path_(std::move(final_path)) {
   // The descriptor stays open from before the first write until after the last, so fsync reports every failed write-back.
   const std::string start = std::exchange(temporary_path_, {}) + ".";
-  descriptor_ = make_own(start, temporary_path_, O_RDWR, 0666);
+  descriptor_ = make_own(start, temporary_path_, O_RDWR | flags, 0666);
   if (descriptor_ < 0) throw_system_failure(errno, "create the file", temporary_path_);
   identity_ = FileIdentity(descriptor_);
 }

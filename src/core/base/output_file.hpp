@@ -21,7 +21,8 @@ class OutputFile {
  public:
   // Creates the temporary file, its name extended by unpredictable letters; throws Failure. The destructor removes it unless publish() has
   // succeeded. If another part of the process closes the descriptor, all functions throw, and its number is not touched any more.
-  OutputFile(std::string temporary_path, std::string final_path);
+  // `flags`: of open(2), in addition.
+  OutputFile(std::string temporary_path, std::string final_path, int flags = 0);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

@@ -54,6 +54,7 @@ Storage::Storage(const dc_host_t& host)
       settings_(read_settings(host)),
       names_(settings_.basename, name_part(host, settings_)),
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
+      files_(host, names_.folder(), settings_.striping, settings_.alignment),
       retry_(settings_.retry_ms) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
   warn_of_fewer_threads(host, settings_.threads, writer_.threads());
@@ -70,8 +71,10 @@ Storage::Storage(const dc_host_t& host)
   const auto check_earlier = [this](const std::vector<std::string>& earlier) {
     check_earlier_files(host_, settings_, names_, earlier);
   };
-  manifest_.emplace(
-      host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, settings_.given_up, check_earlier, make_views}, names_);
+  manifest_.emplace(host,
+                    manifest::WriterOptions{settings_.existing, settings_.retry_ms, settings_.given_up, check_earlier, make_views,
+                                            asked_of_file_system(settings_)},
+                    names_);
   if (!settings_.restart.empty()) {
     restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
     restart_->report_to([this](const std::string& line) { host_.log(host_.self, 1, ("hdf5: " + line).c_str()); });
@@ -86,7 +89,7 @@ Storage::Storage(const dc_host_t& host)
 void Storage::share() {
   const Group group = group_of(host_, settings_);
   if (host_.server_index == group.leader()) clean_up(host_, names_);
-  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, writer_.encoder(),
+  shared_ = std::make_unique<SharedFiles>(host_, settings_, names_, files_, writer_.encoder(),
                                           [this](const std::string& name) { manifest_->begin(name); });
   const auto attend = [this](std::int64_t step, const std::string& why_not) { shared_->attend(step, why_not); };
   schedule_ = std::make_unique<Agreement>(host_, group, settings_.turn_timeout_ms, attend);
@@ -334,7 +337,7 @@ bool Storage::write_file(const dc_step_t& step) {
       current_->record.files.push_back(write_shared_file(step));
       return true;
     }
-    file = std::make_unique<StepFile>(host_, writer_, names_, step);
+    file = std::make_unique<StepFile>(host_, writer_, files_, names_, step);
   }
   while (!file->write_more(step, [this](const Refused& refused) { refuse(refused); })) {
     if (in_place()) continue;  // the simulation waits for it

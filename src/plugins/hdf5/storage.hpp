@@ -95,6 +95,7 @@ class Storage {
   Settings settings_;
   manifest::FileNames names_;
   DatasetWriter writer_;
+  NewFiles files_;
   std::optional<manifest::ManifestWriter> manifest_;  // created after the folder was checked
   std::optional<RestartReader> restart_;
   bool continues_ = false;               // restart="..." is the basename of this run

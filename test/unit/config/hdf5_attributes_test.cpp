@@ -76,6 +76,7 @@ TEST_CASE("the table's presets are the schema's defaults, as the plugin gets the
         CHECK((attribute.lowest <= attribute.preset && attribute.preset <= attribute.highest));
         break;
       case ValueKind::filters:
+      case ValueKind::hints:
         CHECK(value.empty());
         break;
       case ValueKind::basename:

@@ -10,7 +10,7 @@
 
 namespace damaris::hdf5 {
 
-enum class ValueKind { basename, choice, count, bytes, duration, filters, reduction };
+enum class ValueKind { basename, choice, count, bytes, duration, filters, reduction, hints };
 
 struct StorageAttribute {
   std::string_view name;
@@ -26,6 +26,8 @@ constexpr std::int64_t kMost = 1'000'000;                        // servers
 constexpr std::int64_t kLongest = 24ll * 24 * 3600 * 1000;       // milliseconds: 24 days, which fit into 32 bits
 constexpr std::int64_t kLeastMemory = std::int64_t{16} << 20;    // bytes
 constexpr std::int64_t kUsualMemory = std::int64_t{1024} << 20;  // bytes
+constexpr std::int64_t kStripeUnit = std::int64_t{64} << 10;     // bytes: a stripe of Lustre is a multiple of it
+constexpr std::int64_t kPage = 4096;                             // bytes
 
 constexpr StorageAttribute kAttributes[] = {
     {"basename", ValueKind::basename, 0, 0, 0, {}, "folder and start of the file names; the simulation's name if not given"},
@@ -41,6 +43,10 @@ constexpr StorageAttribute kAttributes[] = {
     {"reduce", ValueKind::reduction, 0, 0, 0, {}, "the reduce of variables without their own"},
     {"threads", ValueKind::count, 1, 1, 64, {}, "threads that compress chunks"},
     {"memory", ValueKind::bytes, kUsualMemory, kLeastMemory, INT64_MAX, {}, "what the plugin may take beyond the region"},
+    {"stripe-count", ValueKind::count, kNone, 1, 2000, {}, "Lustre: over how many targets a file is spread"},
+    {"stripe-size", ValueKind::bytes, kNone, kStripeUnit, std::int64_t{1} << 31, {}, "Lustre: the bytes of a stripe"},
+    {"alignment", ValueKind::bytes, kPage, kPage, std::int64_t{1} << 30, {}, "at what multiples large datasets begin in a file"},
+    {"mpi-hints", ValueKind::hints, 0, 0, 0, {}, "what MPI-IO is told of a file that several servers write"},
     {"restart", ValueKind::basename, 0, 0, 0, {}, "basename of the run that clients may read from"},
     {"schedule", ValueKind::choice, 0, 0, 0, {"immediate", "slots", "coordinated"}, "when a server writes"},
     {"writers", ValueKind::count, 1, 1, kMost, {}, "coordinated: servers that may write at the same time"},
@@ -81,6 +87,11 @@ constexpr const StorageAttribute* attribute_named(std::string_view name) {
   for (const StorageAttribute& attribute : kAttributes)
     if (attribute.name == name) return &attribute;
   return nullptr;
+}
+
+// Of bytes: what the value must be a multiple of.
+constexpr std::int64_t unit_of(const StorageAttribute& attribute) {
+  return attribute.name == "stripe-size" ? kStripeUnit : attribute.name == "alignment" ? kPage : 1;
 }
 
 constexpr std::int64_t preset_of(std::string_view name) { return attribute_named(name)->preset; }

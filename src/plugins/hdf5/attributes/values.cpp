@@ -1,5 +1,7 @@
 #include "values.hpp"
 
+#include <algorithm>
+
 #include "core/base/utf8.hpp"
 
 namespace damaris::hdf5 {
@@ -18,10 +20,10 @@ Word trimmed(const std::string& text, std::size_t at) {
   return {text.substr(begin, text.find_last_not_of(" \t") - begin + 1), at + begin};
 }
 
-std::vector<Word> words_of(const std::string& text) {
+std::vector<Word> words_of(const std::string& text, char separator) {
   std::vector<Word> words;
   for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(',', begin);
+    end = text.find(separator, begin);
     words.push_back(trimmed(text.substr(begin, end - begin), begin));
   }
   return words;
@@ -54,8 +56,30 @@ void add_filter(const Word& word, std::vector<Filter>& filters, const Wrong& wro
 std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong) {
   std::vector<Filter> filters;
   if (trimmed(text, 0).text.empty()) return filters;
-  for (const Word& word : words_of(text)) add_filter(word, filters, wrong);
+  for (const Word& word : words_of(text, ',')) add_filter(word, filters, wrong);
   return filters;
+}
+
+std::vector<Hint> parse_hints(const std::string& text, const WrongHint& wrong) {
+  constexpr std::size_t kMostName = 35, kMostValue = 255;  // what every MPI takes
+  std::vector<Hint> hints;
+  for (const Word& word : words_of(text, ';')) {
+    if (word.text.empty()) continue;
+    const std::size_t equals = word.text.find('=');
+    const Word name = trimmed(word.text.substr(0, equals), word.at);
+    const Word value =
+        equals == std::string::npos ? Word{"", word.at} : trimmed(word.text.substr(equals + 1), word.at + equals + 1);
+    const auto is_same = [&](const Hint& hint) { return hint.name == name.text; };
+    if (name.text.empty() || value.text.empty())
+      wrong(word.at, "'" + word.text + "' is no hint; write name=value, separated by semicolons");
+    else if (name.text.size() > kMostName || value.text.size() > kMostValue)
+      wrong(name.at, "a hint's name has at most 35 bytes, and its value 255; shorten '" + name.text + "'");
+    else if (std::any_of(hints.begin(), hints.end(), is_same))
+      wrong(name.at, "'" + name.text + "' is given twice");
+    else
+      hints.push_back({name.text, value.text});
+  }
+  return hints;
 }
 
 std::string basename_problem(const std::string& value) {

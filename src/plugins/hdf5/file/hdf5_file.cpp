@@ -131,15 +131,15 @@ void use_target(const Properties& access, WriteTarget& target) {
 
 namespace {
 
-constexpr hsize_t kAlignedFrom = hsize_t{256} << 10, kPage = 4096;  // bytes
+constexpr hsize_t kAlignedFrom = hsize_t{256} << 10;  // bytes
 
-Properties access_properties(WriteTarget& target) {
+Properties access_properties(WriteTarget& target, std::uint64_t alignment) {
   Properties access(H5Pcreate(DAMARIS_HDF5_CLASS(FILE_ACCESS)), "make the file's properties");
   // For compact groups and attributes larger than 64 KiB (lists of many clients); readable since HDF5 1.8.
   checked(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), "set the file's version");
   checked(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG), "set the file's close degree");
   // The kernel copies whole pages faster.
-  checked(H5Pset_alignment(access.id(), kAlignedFrom, kPage), "set the file's alignment");
+  checked(H5Pset_alignment(access.id(), kAlignedFrom, alignment), "set the file's alignment");
   use_target(access, target);
   return access;
 }
@@ -152,10 +152,10 @@ hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& 
 
 }  // namespace
 
-Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode)
+Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode, std::uint64_t alignment)
     : path_(path),
       target_(descriptor),
-      file_(open_file(path, mode, access_properties(target_)), "open as an HDF5 file", path),
+      file_(open_file(path, mode, access_properties(target_, alignment)), "open as an HDF5 file", path),
       links_(link_properties()),
       contiguous_(contiguous_properties()) {}
 

@@ -18,7 +18,9 @@ class Hdf5File {
  public:
   enum class Mode { create, open };
   // `descriptor`: a file open for reading and writing, empty for Mode::create. `path`: its name for messages.
-  Hdf5File(int descriptor, const std::string& path, Mode mode = Mode::create);
+  // `alignment`: large datasets and chunks begin at its multiples.
+  Hdf5File(int descriptor, const std::string& path, Mode mode = Mode::create, std::uint64_t alignment = kPage);
+  static constexpr std::uint64_t kPage = 4096;  // bytes
 
   hid_t id() const { return file_.id(); }
   // Property lists shared by all datasets: creating them costs as much as writing some attributes.

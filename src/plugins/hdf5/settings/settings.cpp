@@ -97,6 +97,11 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
   if (attribute.name == "writers") settings.writers = static_cast<int>(number_of(attribute, value));
   if (attribute.name == "memory") settings.memory_bytes = static_cast<std::uint64_t>(number_of(attribute, value));
   if (attribute.name == "turn-timeout") settings.turn_timeout_ms = number_of(attribute, value);
+  if (attribute.name == "stripe-count") settings.striping.count = static_cast<int>(number_of(attribute, value));
+  if (attribute.name == "stripe-size") settings.striping.size_bytes = static_cast<std::uint64_t>(number_of(attribute, value));
+  if (attribute.name == "alignment") settings.alignment = static_cast<std::uint64_t>(number_of(attribute, value));
+  if (attribute.name == "mpi-hints")
+    settings.hints = parse_hints(value, [&](std::size_t, const std::string& why) { refuse("mpi-hints", value, why); });
   if (attribute.name == "retry") settings.retry_ms = number_of(attribute, value);
 }
 
@@ -122,6 +127,19 @@ bool same_place(const std::string& basename, const std::string& other) {
   // Another path to the same manifest, such as a mount or a folder of links.
   std::error_code none;
   return place(basename) == place(other) || std::filesystem::equivalent(basename + ".jsonl", other + ".jsonl", none);
+}
+
+std::map<std::string, std::string> asked_of_file_system(const Settings& settings) {
+  std::map<std::string, std::string> asked;
+  if (settings.striping.count > 0) asked["stripe-count"] = std::to_string(settings.striping.count);
+  if (settings.striping.size_bytes > 0) asked["stripe-size"] = std::to_string(settings.striping.size_bytes);
+  if (settings.alignment != static_cast<std::uint64_t>(preset_of("alignment")))
+    asked["alignment"] = std::to_string(settings.alignment);
+  for (const Hint& hint : settings.hints) {
+    std::string& all = asked["mpi-hints"];
+    all += (all.empty() ? "" : ";") + hint.name + "=" + hint.value;
+  }
+  return asked;
 }
 
 Settings read_settings(const dc_host_t& host) {

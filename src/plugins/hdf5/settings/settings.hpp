@@ -5,11 +5,14 @@
 
 #include <damaris/plugin.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../attributes/attributes.hpp"
+#include "../attributes/values.hpp"
+#include "../file/striping.hpp"
 #include "../write/fill.hpp"
 #include "manifest/manifest_file.hpp"
 #include "manifest/writer.hpp"
@@ -24,6 +27,9 @@ enum class ScheduleKind { immediate, slots, coordinated };
 struct Settings {
   std::string basename;  // folder and start of the file names; default: the simulation's name
   std::vector<Filter> filters;
+  Striping striping;
+  std::uint64_t alignment = static_cast<std::uint64_t>(preset_of("alignment"));  // of large datasets in a file
+  std::vector<Hint> hints;                                                       // for MPI-IO
   std::string restart;  // basename of the run that clients may read from; "": none
   Files files = Files::per_server;
   int group_size = static_cast<int>(preset_of("group-size"));                    // per_group: servers that write a file together
@@ -40,6 +46,9 @@ struct Settings {
 
 // Whether both denote the same run.
 bool same_place(const std::string& basename, const std::string& other);
+
+// What <hdf5> asks of the file system and MPI-IO beyond the defaults, by attribute.
+std::map<std::string, std::string> asked_of_file_system(const Settings& settings);
 
 // Throws damaris::Error(DC_E_CONFIG) naming the setting, for what config has not checked or cannot check.
 Settings read_settings(const dc_host_t& host);

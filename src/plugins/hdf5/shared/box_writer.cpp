@@ -62,6 +62,7 @@ BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& 
   if (has_work(layout)) {
     team_.commit();
     file.emplace(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
+    unused_hints_ = team_.unused_hints(file->id());
   }
   for (std::size_t i = 0; i < layout.datasets.size(); ++i) {
     const SharedDataset& dataset = layout.datasets[i];

@@ -18,6 +18,9 @@ class BoxWriter {
  public:
   explicit BoxWriter(Team& team) : team_(team) {}
 
+  // Of the hints for MPI-IO those that the last file was not written with.
+  const std::vector<std::string>& unused_hints() const { return unused_hints_; }
+
   struct Result {                                            // both by dataset of the layout; of those with chunks nothing
     std::vector<std::vector<manifest::DatasetEntry>> boxes;  // those that this member wrote
     std::vector<Found> found;
@@ -57,6 +60,7 @@ class BoxWriter {
   void attempt(Step&& step);
 
   Team& team_;
+  std::vector<std::string> unused_hints_;
   Staging gathered_, changed_;
   std::exception_ptr failure_;  // the first of this write
 };

@@ -92,14 +92,15 @@ void check_can_share(const dc_host_t& host) {
       check_can_write_together(host, value);
 }
 
-SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, ChunkEncoder& encoder,
-                         std::function<void(const std::string&)> begin)
+SharedFiles::SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, NewFiles& files,
+                         ChunkEncoder& encoder, std::function<void(const std::string&)> begin)
     : host_(host),
       settings_(settings),
       names_(names),
       begin_(std::move(begin)),
+      files_(files),
       encoder_(encoder),
-      team_(host, group_of(host, settings), settings.turn_timeout_ms),
+      team_(host, group_of(host, settings), settings.turn_timeout_ms, settings.hints),
       plan_(team_, settings.filters, encoder.codec_bytes()),
       creator_(host, group_of(host, settings)),
       writer_(team_) {}
@@ -168,8 +169,9 @@ void SharedFiles::plan(Writing& writing, const std::vector<std::string>& offers)
 void SharedFiles::prepare(Writing& writing) {
   writing.path = team_.run_on_leader([&] {
     warn_of_scattered(writing.layout, writing.number);
-    OutputFile& output = writing.output.emplace(names_.temporary_path(writing.number), names_.final_path(writing.number));
-    Hdf5File& file = writing.file.emplace(output.descriptor(), output.temporary_path());
+    writing.output = files_.create(names_.temporary_path(writing.number), names_.final_path(writing.number));
+    const OutputFile& output = *writing.output;
+    Hdf5File& file = writing.file.emplace(output.descriptor(), output.temporary_path(), Hdf5File::Mode::create, files_.alignment());
     if (!writing.has_plain) file.target().write_back_early();
     creator_.make(file, writing.number, writing.layout);
     if (!writing.has_chunks) close(writing);
@@ -217,6 +219,16 @@ void SharedFiles::warn_of_scattered(const SharedLayout& layout, std::int64_t ste
   }
 }
 
+// Once: MPI uses the same ones for each file.
+void SharedFiles::warn_of_hints() {
+  if (writer_.unused_hints().empty() || std::exchange(has_warned_of_hints_, true)) return;
+  std::string names;
+  for (const std::string& hint : writer_.unused_hints()) names += (names.empty() ? "" : ", ") + hint;
+  const std::string line = "hdf5: MPI-IO does not use " + names +
+                           " of mpi-hints: this MPI library does not know the name, or not the value; see its documentation";
+  host_.log(host_.self, 1, line.c_str());
+}
+
 SharedLayout SharedFiles::layout_from(const std::vector<std::string>& offers) const {
   std::vector<Offer> all;
   for (const std::string& text : offers) all.push_back(offer_from(text, host_));
@@ -253,6 +265,7 @@ std::vector<std::string> SharedFiles::fill_plain(Writing& writing, const std::fu
     BoxWriter::Result result = writer_.write(writing.path, writing.layout, writing.step);
     check();
     if (own) own->sync();
+    if (team_.leads()) warn_of_hints();
     for (std::size_t i = 0; i < result.boxes.size(); ++i)
       if (!writing.layout.datasets[i].chunk) writing.records[i] = std::move(result.boxes[i]);
     return to_text(result.found);

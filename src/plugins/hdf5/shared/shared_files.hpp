@@ -6,6 +6,7 @@
 #include <damaris/plugin.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "../file/hdf5_file.hpp"
 #include "../write/chunk_encoder.hpp"
+#include "../write/new_file.hpp"
 #include "box_writer.hpp"
 #include "core/base/output_file.hpp"
 #include "manifest/output_folder.hpp"
@@ -45,8 +47,8 @@ class SharedFiles {
  public:
   // Requires that check_can_share() succeeded. Calls `begin` on the leader with the name of each new file. `encoder` is that of the files of
   // this server alone.
-  SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, ChunkEncoder& encoder,
-              std::function<void(const std::string&)> begin);
+  SharedFiles(const dc_host_t& host, const Settings& settings, const manifest::FileNames& names, NewFiles& files,
+              ChunkEncoder& encoder, std::function<void(const std::string&)> begin);
 
   // Writes the step together with the others. Returns this server's part of the file, which is durable under its final name. Throws
   // SharedFailure on all servers if one of them fails, Refused if no dataset can be stored as declared; then no file is left. `check` may refuse the step by throwing: it is called
@@ -70,7 +72,7 @@ class SharedFiles {
     bool has_chunks = false, has_plain = false;  // datasets of these kinds, with values
     std::string path = {};                       // of the temporary file
     // On the leader; the file is removed unless it is published.
-    std::optional<OutputFile> output = {};
+    std::unique_ptr<OutputFile> output = {};
     std::optional<Hdf5File> file = {};
     std::vector<std::vector<manifest::DatasetEntry>> records = {};  // of this server, by dataset
   };
@@ -82,6 +84,7 @@ class SharedFiles {
   void prepare(Writing& writing);
   void settle(const SharedLayout& layout, const dc_step_t* step);
   void warn_of_scattered(const SharedLayout& layout, std::int64_t step);
+  void warn_of_hints();
   SharedLayout layout_from(const std::vector<std::string>& offers) const;
   void fill_chunks(Writing& writing);
   std::vector<std::string> fill_plain(Writing& writing, const std::function<void()>& check);
@@ -96,12 +99,14 @@ class SharedFiles {
   const Settings& settings_;
   const manifest::FileNames& names_;
   std::function<void(const std::string&)> begin_;
+  NewFiles& files_;
   ChunkEncoder& encoder_;
   Team team_;
   StoragePlan plan_;
   DatasetCreator creator_;
   BoxWriter writer_;
   std::vector<Overlap> hidden_;
+  bool has_warned_of_hints_ = false;
   std::set<std::string> scattered_;  // variables for which this was reported
 };
 

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "core/base/json_bytes.hpp"
 #include "team_channel.hpp"
@@ -89,8 +90,8 @@ void Team::Channel::connect(const void* servers, const Group& group) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
-Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
-    : host_(host), group_(group), timeout_ms_(timeout_ms) {}
+Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, std::vector<Hint> hints)
+    : host_(host), group_(group), timeout_ms_(timeout_ms), hints_(std::move(hints)) {}
 
 // Nothing that a server awaits in a meeting comes any more: all have left.
 void Team::Channel::forget_meeting() {
@@ -228,8 +229,29 @@ Properties Team::file_access() const {
   Properties access(H5Pcreate(DAMARIS_HDF5_CLASS(FILE_ACCESS)), "make the file's properties");
   checked(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_LATEST), "set the file's version");
   checked(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG), "set the file's close degree");
-  checked(H5Pset_fapl_mpio(access.id(), channel_->comm, MPI_INFO_NULL), "set the servers of the file");
+  MPI_Info info = MPI_INFO_NULL;
+  if (!hints_.empty()) MPI_Info_create(&info);
+  for (const Hint& hint : hints_) MPI_Info_set(info, hint.name.c_str(), hint.value.c_str());
+  const herr_t set = H5Pset_fapl_mpio(access.id(), channel_->comm, info);  // makes copies
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  checked(set, "set the servers of the file");
   return access;
+}
+
+std::vector<std::string> Team::unused_hints(hid_t file) const {
+  std::vector<std::string> unused;
+  void* handle = nullptr;
+  MPI_Info used = MPI_INFO_NULL;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || MPI_File_get_info(*static_cast<MPI_File*>(handle), &used) != MPI_SUCCESS)
+    return unused;
+  for (const Hint& hint : hints_) {
+    char value[MPI_MAX_INFO_VAL + 1] = {};
+    int is_there = 0;
+    MPI_Info_get(used, hint.name.c_str(), MPI_MAX_INFO_VAL, value, &is_there);
+    if (is_there == 0 || hint.value != value) unused.push_back(hint.name + "=" + hint.value);
+  }
+  MPI_Info_free(&used);
+  return unused;
 }
 
 Properties Team::collective_write() {
@@ -252,8 +274,8 @@ namespace {
 struct Team::Channel {};
 
 void check_can_write_together(const dc_host_t&, const std::string&) { refuse(); }
-Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms)
-    : host_(host), group_(group), timeout_ms_(timeout_ms) {}
+Team::Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, std::vector<Hint> hints)
+    : host_(host), group_(group), timeout_ms_(timeout_ms), hints_(std::move(hints)) {}
 Team::~Team() = default;
 void Team::gather() { refuse(); }
 void Team::commit() { refuse(); }
@@ -264,6 +286,7 @@ void Team::serve_until_sent(const Receive&) { refuse(); }
 std::vector<std::string> Team::run_on_all(const std::function<std::string()>&) { refuse(); }
 std::string Team::run_on_leader(const std::function<std::string()>&) { refuse(); }
 Properties Team::file_access() const { refuse(); }
+std::vector<std::string> Team::unused_hints(hid_t) const { refuse(); }
 Properties Team::collective_write() { refuse(); }
 
 }  // namespace damaris::hdf5

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../attributes/values.hpp"
 #include "../file/handle.hpp"
 #include "agreement.hpp"
 
@@ -22,7 +23,8 @@ void check_can_write_together(const dc_host_t& host, const std::string& files);
 
 class Team {
  public:
-  Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms);
+  // `hints`: for MPI-IO.
+  Team(const dc_host_t& host, const Group& group, std::int64_t timeout_ms, std::vector<Hint> hints = {});
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -62,8 +64,10 @@ class Team {
   // The same until the messages of this member have arrived.
   void serve_until_sent(const Receive& receive);
 
-  // Access properties of a file that the group opens collectively.
+  // Access properties of a file that the group opens collectively, with the hints.
   Properties file_access() const;
+  // Of the hints those that MPI does not use for the open file, as "name=value": it does not know them, or has another value.
+  std::vector<std::string> unused_hints(hid_t file) const;
   // Transfer properties of a collective write.
   static Properties collective_write();
 
@@ -84,6 +88,7 @@ class Team {
   const dc_host_t& host_;
   Group group_;
   std::int64_t timeout_ms_;
+  std::vector<Hint> hints_;
   std::unique_ptr<Channel> channel_;
   bool broken_ = false;
 };

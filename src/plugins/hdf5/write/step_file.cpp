@@ -42,11 +42,12 @@ std::uint64_t bytes_of(const dc_step_t& step) {
 
 }  // namespace
 
-StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step)
+StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, NewFiles& files, const manifest::FileNames& names,
+                   const dc_step_t& step)
     : host_(host),
       writer_(writer),
-      output_(names.temporary_path(step.step), names.final_path(step.step)),
-      file_(output_.descriptor(), output_.temporary_path()) {
+      output_(files.create(names.temporary_path(step.step), names.final_path(step.step))),
+      file_(output_->descriptor(), output_->temporary_path(), Hdf5File::Mode::create, files.alignment()) {
   file_.target().write_back_early();
   entry_.name = names.final_name(step.step);
   entry_.server = host.server_index;
@@ -97,7 +98,7 @@ void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::Datase
 manifest::FileEntry StepFile::publish(bool overwrite) {
   file_.close();
   entry_.checksum = file_.checksum();
-  entry_.bytes = output_.publish(overwrite);
+  entry_.bytes = output_->publish(overwrite);
   return std::move(entry_);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "../file/hdf5_file.hpp"
@@ -15,15 +16,16 @@
 #include "dataset_writer.hpp"
 #include "manifest/entries.hpp"
 #include "manifest/output_folder.hpp"
+#include "new_file.hpp"
 #include "precision.hpp"
 
 namespace damaris::hdf5 {
 
 class StepFile {
  public:
-  // Creates the temporary file. Both references must outlive this object; its destructor removes the file unless it is published. Throws
+  // Creates the temporary file. The references must outlive this object; its destructor removes the file unless it is published. Throws
   // Failure.
-  StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
+  StepFile(const dc_host_t& host, DatasetWriter& writer, NewFiles& files, const manifest::FileNames& names, const dc_step_t& step);
 
   // Writes datasets until they have kBytesPerCall, or a 32nd of the step if that is more, unreduced. Returns true when none is left. `step`
   // is the same in each call, but its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left
@@ -43,7 +45,7 @@ class StepFile {
   const dc_host_t& host_;
   DatasetWriter& writer_;
   manifest::FileEntry entry_;
-  OutputFile output_;
+  std::unique_ptr<OutputFile> output_;
   Hdf5File file_;
   std::size_t next_ = 0;  // of pieces_of()
 };

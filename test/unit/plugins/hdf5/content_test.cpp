@@ -1,6 +1,7 @@
 // What is inside the files: types, shapes, groups, one dataset per source.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <limits>
@@ -53,6 +54,32 @@ TEST_CASE("a large dataset begins at a page of the file, whatever precedes it") 
     CHECK(H5Dget_offset(set) % 4096 == 0);
     H5Dclose(set);
   }
+}
+
+TEST_CASE(
+    "a large dataset begins at a multiple of alignment, chunked ones too; elsewhere stripes have no effect, which the log says "
+    "once") {
+  const auto variable = variable_info(0, "v", DC_UINT8, 1);
+  const std::string filters = GENERATE("", "deflate:0");
+  Fixture run({variable}, {{"alignment-bytes", "1048576"}, {"filters", filters}, {"stripe-count", "2"}});
+  Blocks blocks(0);
+  for (int source = 0; source < 3; ++source)
+    blocks.add(variable, source, {300'001 + source}, std::vector<std::uint8_t>(static_cast<std::size_t>(300'001 + source)));
+  const ReadFile file = run.stored(blocks);
+  for (int source = 0; source < 3; ++source) {
+    const hid_t set = H5Dopen2(file.id(), ("v/" + std::to_string(source)).c_str(), H5P_DEFAULT);
+    haddr_t offset = H5Dget_offset(set);
+    hsize_t size = 0, start = 0;
+    const hid_t space = H5Dget_space(set);
+    if (!filters.empty()) CHECK(H5Dget_chunk_info(set, space, 0, &start, nullptr, &offset, &size) >= 0);
+    CHECK(offset % 1048576 == 0);
+    H5Sclose(space);
+    H5Dclose(set);
+  }
+  const auto is_about_stripes = [](const auto& line) {
+    return line.second.find("is in no Lustre file system") != std::string::npos;
+  };
+  CHECK(std::count_if(run.host.lines.begin(), run.host.lines.end(), is_about_stripes) == 1);
 }
 
 TEST_CASE("characters become strings of one byte, zeros and blanks included") {

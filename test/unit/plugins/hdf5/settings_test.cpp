@@ -65,10 +65,12 @@ TEST_CASE("values beyond the table of attributes and unknown settings are refuse
       {"basename", "out/", "it ends in '/'; add the start of the file names"},
       {"restart", "out/..", "it ends in '..'; add the start of the file names"},
       {"basname", "out/storm",
-       "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, restart, schedule, "
+       "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, stripe-count, "
+       "stripe-size-bytes, alignment-bytes, mpi-hints, restart, schedule, "
        "writers, turn-timeout-ms, retry-ms, exists"},
       {"reduce", "deflate",
-       "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, restart, schedule, "
+       "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, stripe-count, "
+       "stripe-size-bytes, alignment-bytes, mpi-hints, restart, schedule, "
        "writers, turn-timeout-ms, retry-ms, exists"},
   };
   for (const auto& [key, value, why] : cases) {
