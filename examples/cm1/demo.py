@@ -138,7 +138,7 @@ class Shown:
 def measured(backend, folder, output, settings):
     seconds = [float(word.split("=")[1]) for word in output.split() if word.startswith("time_to_solution_s=")]
     writes = [s for _, _, phase, s in timers(folder) if phase == "write"]
-    files = [path for path in folder.glob("*.h5") if path.name != "cm1out.h5"]  # the master file shows the others
+    files = [path for path in folder.glob("*.h5") if path.name != "cm1out.h5" and path.name[0] != "."]  # views show the others
     missing = [n for n in range(1, outputs_of(settings) + 1) if backend != "none" and not files_of(folder, backend, n)]
     if not seconds or missing:
         raise RunFailed(f"{LABELS[backend]} ended without " + (f"output {missing}" if missing else "its summary line")

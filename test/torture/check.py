@@ -301,7 +301,8 @@ class Check:
                 continue
             if path.name.endswith(".lock"):
                 continue  # of a run that was killed: it holds nobody up, and goes with the next run
-            if ".tmp." in path.name or path.name.startswith("."):
+            is_view = re.fullmatch(r"\.[xe]\.(step|span)-?\d+\.h5", path.name)  # of a step or a span of steps
+            if ".tmp." in path.name or (path.name.startswith(".") and not is_view):
                 self.broken(f"the temporary file {path.name} is left")  # docs/file-format.md: none is for longer than the run
         for path in self.runner.folder.rglob("*"):
             if path.parent.name == "spill" or path.suffix == ".spill":

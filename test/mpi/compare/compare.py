@@ -169,7 +169,7 @@ def main(folder, counts, steps):
         wanted = sources if counts[step] == max(counts) else {key[2] for key in raw if key[1] == step}
         assert found == wanted, f"step {step}: clients {wanted}, in the files {found}"
     check_record(folder, counts)
-    assert not [path for path in folder.iterdir() if path.name.startswith(".")], "temporary files are left"
+    assert not [path for path in folder.iterdir() if ".tmp." in path.name or path.name.endswith((".lock", ".unrecorded"))], "temporary files are left"
     print(f"{len(files)} files, {len(raw)} raw datasets of {len(sources)} clients, {checked} bytes compared: all equal")
 
 

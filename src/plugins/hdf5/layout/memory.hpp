@@ -19,8 +19,6 @@ class MemoryBound {
   // For the chunks that are compressed at the same time. Buffers are kept, of small chunks for many threads and of large ones for few, so at
   // most twice this amount is used.
   std::uint64_t codec_bytes() const { return bytes_ / 4; }
-  // For the manifest of the run, and HDF5's memory while it writes the master file.
-  std::uint64_t views_bytes() const { return bytes_ / 2; }
 
  private:
   std::uint64_t bytes_;

@@ -18,6 +18,8 @@ class CommonScaling {
 
   // A clause with the reason why there is no common scaling; "" if there is one.
   const std::string& obstacle() const { return obstacle_; }
+  // The most restrictive part; nullptr before the first one with elements.
+  const manifest::DatasetEntry* part() const { return part_; }
   // The common values; none if the parts are not of 16 bits.
   std::optional<double> scale() const { return part_ == nullptr ? std::nullopt : part_->scale; }
   std::optional<double> offset() const { return part_ == nullptr ? std::nullopt : part_->offset; }

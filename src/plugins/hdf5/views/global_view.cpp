@@ -2,168 +2,135 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <set>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
-#include "../layout/tiling.hpp"
 #include "common_scaling.hpp"
 #include "manifest/views.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
-// A dataset of a variable, its file, and its box in the array, in which stacks of several servers follow each other.
-struct PlacedDataset {
-  const manifest::FileEntry* file;
-  const manifest::DatasetEntry* dataset;
-  Box box;
+// What each step has of one variable.
+struct StoredInStep {
+  std::int64_t step;
+  const std::vector<StoredArray>* arrays;  // at least one; several do not make an array
 };
+using History = std::vector<StoredInStep>;
 
-// The stored datasets of one variable, by step and client.
-using History = std::map<std::int64_t, std::vector<PlacedDataset>>;
-
-Box box_behind(const manifest::DatasetEntry& dataset, const std::vector<PlacedDataset>& places) {
-  Box box = dataset.box;
-  if (!dataset.is_stack() || places.empty()) return box;
-  box.low[0] = places.back().box.high[0];
-  box.high[0] += box.low[0];
-  return box;
-}
-
-std::map<std::string, History> histories_of(const Steps& steps) {
+std::map<std::string, History> histories_of(const StepShapes& steps) {
   std::map<std::string, History> histories;
-  for (const auto& [step, record] : steps) {
-    std::map<std::string, std::vector<manifest::DatasetInFile>> by_variable;
-    for (const manifest::FileEntry& file : record.files)
-      for (const manifest::DatasetEntry& dataset : file.datasets) by_variable[dataset.variable].push_back({&file, &dataset});
-    for (auto& [variable, datasets] : by_variable) {
-      put_in_order(datasets);
-      std::vector<PlacedDataset>& places = histories[variable][step];
-      for (const auto& [file, dataset] : datasets) places.push_back({file, dataset, box_behind(*dataset, places)});
-    }
-  }
+  for (const auto& [step, shape] : steps)
+    for (const auto& [variable, arrays] : *shape.arrays) histories[variable].push_back({step, &arrays});
   return histories;
-}
-
-template <class Call>
-void for_each_place(const History& history, Call&& call) {
-  for (const auto& [step, places] : history)
-    for (const PlacedDataset& place : places) call(places, place);
 }
 
 // Whether values of any step have a position; a scalar needs none.
 bool has_positions(const History& history) {
-  bool any = false;
-  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
-    any = any || (place.dataset->has_position && place.box.ndims > 0 && volume(place.box) > 0);
+  return std::any_of(history.begin(), history.end(), [](const StoredInStep& one) {
+    return std::any_of(one.arrays->begin(), one.arrays->end(), [](const StoredArray& array) {
+      return array.dataset.has_position && array.dataset.box.ndims > 0 && volume(array.dataset.box) > 0;
+    });
   });
-  return any;
 }
 
 // Why the values of a dataset have no place in the array; "" if they have one. `placed`: those of some step have positions. A dataset
 // without a position is the whole array if each step has only one, none of them with a position.
-std::string why_no_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place, bool placed) {
-  if (place.dataset->has_position) return "";
-  if (places.size() > 1) return "a step has several blocks without a position; place them with dc_set_position";
-  if (!placed || volume(place.box) == 0) return "";
-  return "it has a position in some steps and none in " + place.file->name + "; place it with dc_set_position in every step";
+std::string why_no_place(const StoredInStep& in, const StoredArray& array, bool placed) {
+  if (array.dataset.has_position) return "";
+  if (in.arrays->size() > 1) return "a step has several blocks without a position; place them with dc_set_position";
+  if (!placed || volume(array.dataset.box) == 0) return "";
+  return "it has a position in some steps and none in " + file_of(array, in.step) + "; place it with dc_set_position in every step";
 }
 
-bool is_stacked(const History& history) { return history.begin()->second.front().dataset->is_stack(); }
-
-// The sources and the blocks of a step that has only stacks; both empty if it has other datasets.
-std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers_of(const std::vector<PlacedDataset>& places) {
-  std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>> layers;
-  for (const PlacedDataset& place : places) {
-    if (!place.dataset->is_stack()) return {};
-    layers.first.insert(layers.first.end(), place.dataset->sources.begin(), place.dataset->sources.end());
-    layers.second.insert(layers.second.end(), place.dataset->blocks.begin(), place.dataset->blocks.end());
-  }
-  return layers;
-}
+bool is_stacked(const History& history) { return history.front().arrays->front().dataset.is_stack(); }
 
 // Checks that all steps have the same blocks with the same shape; "" if so.
 std::string obstacle_of_stacks(const dc_variable_info_t& variable, const History& history) {
-  const std::vector<PlacedDataset>& first = history.begin()->second;
-  const auto same_shape = [&](const PlacedDataset& place) {
-    bool same = place.box.ndims == variable.ndims + 1;
-    for (int d = 1; same && d < place.box.ndims; ++d) same = place.box.extent(d) == first.front().box.extent(d);
+  const manifest::DatasetEntry& first = history.front().arrays->front().dataset;
+  const auto is_same = [&](const StoredInStep& in) {
+    const manifest::DatasetEntry& one = in.arrays->front().dataset;
+    bool same = in.arrays->size() == 1 && one.sources == first.sources && one.blocks == first.blocks;
+    same = same && one.box.ndims == variable.ndims + 1;
+    for (int d = 1; same && d < one.box.ndims; ++d) same = one.box.extent(d) == first.box.extent(d);
     return same;
   };
-  for (const auto& [step, places] : history)
-    if (layers_of(places) != layers_of(first) || layers_of(places).first.empty() ||
-        !std::all_of(places.begin(), places.end(), same_shape))
-      return "its blocks have no position and differ between steps; place them with dc_set_position";
-  return "";
+  return std::all_of(history.begin(), history.end(), is_same)
+             ? ""
+             : "its blocks have no position and differ between steps; place them with dc_set_position";
+}
+
+// Why a dataset is in no common array; "" if it is.
+std::string obstacle(const dc_variable_info_t& variable, const StoredInStep& in, const StoredArray& array, bool placed) {
+  if (array.dataset.is_stack()) return "its blocks have no position and differ between steps; place them with dc_set_position";
+  if (array.dataset.box.ndims != variable.ndims)
+    return "it has " + std::to_string(array.dataset.box.ndims) + " dimensions in " + file_of(array, in.step) + " and " +
+           std::to_string(variable.ndims) + " in the XML";
+  return why_no_place(in, array, placed);
 }
 
 // Why there is no common array; "" if there is one.
 std::string obstacle(const dc_variable_info_t& variable, const History& history) {
   if (is_stacked(history)) return obstacle_of_stacks(variable, history);
-  std::string why;
   const bool placed = has_positions(history);
-  for_each_place(history, [&](const std::vector<PlacedDataset>& places, const PlacedDataset& place) {
-    const manifest::DatasetEntry& dataset = *place.dataset;
-    if (!why.empty()) return;
-    if (dataset.is_stack())
-      why = "its blocks have no position and differ between steps; place them with dc_set_position";
-    else if (dataset.box.ndims != variable.ndims)
-      why = "it has " + std::to_string(dataset.box.ndims) + " dimensions in " + place.file->name + " and " +
-            std::to_string(variable.ndims) + " in the XML";
-    else
-      why = why_no_place(places, place, placed);
-  });
-  return why;
+  for (const StoredInStep& in : history)
+    for (const StoredArray& array : *in.arrays)
+      if (std::string why = obstacle(variable, in, array, placed); !why.empty()) return why;
+  return "";
 }
 
 // A run that continues another one may declare a variable differently; HDF5 would convert the earlier values to the last type.
-std::string other_declaration(const dc_variable_info_t& variable, const History& history, const Steps& steps) {
+std::string other_declaration(const dc_variable_info_t& variable, const History& history, const StepShapes& steps) {
   const std::string now = manifest::declared_as(variable);
-  for (const auto& [step, places] : history) {
-    const auto& declared = steps.at(step).declared;
-    if (!declared) continue;
+  const manifest::Declarations* same = nullptr;  // the last ones looked at
+  for (const StoredInStep& in : history) {
+    const auto& declared = steps.at(in.step).declared;
+    if (!declared || declared.get() == same) continue;
+    same = declared.get();
     const auto before = declared->find(variable.path);
     if (before != declared->end() && before->second != now)
-      return "it is declared as " + before->second + " in step " + std::to_string(step) + " and as " + now + " in this run";
+      return "it is declared as " + before->second + " in step " + std::to_string(in.step) + " and as " + now + " in this run";
   }
   return "";
 }
 
-CommonScaling scaling_of(const History& history) {
+// `files` owns the names that the obstacle is made of.
+CommonScaling scaling_of(const History& history, std::deque<manifest::FileEntry>& files) {
   CommonScaling scaling;
-  for_each_place(history,
-                 [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) { scaling.add(*place.file, *place.dataset); });
+  const std::vector<StoredArray>* same = nullptr;
+  for (const StoredInStep& in : history) {
+    if (in.arrays == same) continue;
+    same = in.arrays;
+    for (const StoredArray& array : *in.arrays) {
+      files.emplace_back().name = file_of(array, in.step);
+      scaling.add(files.back(), array.dataset);
+    }
+  }
   return scaling;
 }
 
-// The box of the declared array and every part, so that nothing is omitted if the declaration is too small.
 Box box_of(const History& history) {
-  std::vector<Box> boxes;
-  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
-    const manifest::DatasetEntry& dataset = *place.dataset;
-    if (volume(place.box) > 0) boxes.push_back(place.box);
-    if (dataset.global.size() != static_cast<std::size_t>(dataset.box.ndims)) return;
-    Box declared = {dataset.box.ndims, {}, {}};
-    std::copy(dataset.global.begin(), dataset.global.end(), declared.high.begin());
-    boxes.push_back(declared);
-  });
-  if (boxes.empty()) boxes.push_back(history.begin()->second.front().box);
-  return bounding_box(boxes);
+  std::vector<const StoredArray*> arrays;
+  for (const StoredInStep& in : history)
+    for (const StoredArray& array : *in.arrays) arrays.push_back(&array);
+  return box_around(arrays);
 }
 
 // The file whose part lies farthest from zero.
-const std::string& farthest_file(const History& history) {
-  const PlacedDataset* farthest = &history.begin()->second.front();
-  const auto reach = [](const PlacedDataset& place) {
-    return *std::max_element(place.box.high.begin(), place.box.high.begin() + std::max(place.box.ndims, 1));
+std::string farthest_file(const History& history) {
+  const auto reach = [](const StoredArray& array) {
+    const Box& box = array.dataset.box;
+    return *std::max_element(box.high.begin(), box.high.begin() + std::max(box.ndims, 1));
   };
-  for_each_place(history, [&](const std::vector<PlacedDataset>&, const PlacedDataset& place) {
-    if (reach(place) > reach(*farthest)) farthest = &place;
-  });
-  return farthest->file->name;
+  const StoredArray* farthest = &history.front().arrays->front();
+  std::int64_t step = history.front().step;
+  for (const StoredInStep& in : history)
+    for (const StoredArray& array : *in.arrays)
+      if (reach(array) > reach(*farthest)) std::tie(farthest, step) = std::pair(&array, in.step);
+  return file_of(*farthest, step);
 }
 
 // HDF5 computes the size of an array, and of a dimension with 4 bytes an element, in 64 bits, and does not always notice an overflow. One
@@ -177,22 +144,12 @@ std::string too_large(const dc_variable_info_t& variable, const History& history
          farthest_file(history) + "; check dc_set_position, and global in the XML";
 }
 
-// If servers share faces, the lower client wins, as within a server.
-void map_step(std::size_t time, const std::vector<PlacedDataset>& places, std::vector<Mapping>& mappings) {
-  std::vector<Box> boxes;
-  for (const PlacedDataset& place : places) boxes.push_back(place.box);
-  for (const JoinedBox& joined : join(boxes))
-    for (const Tile& tile : joined.tiles) {
-      const PlacedDataset& place = places[tile.block];
-      mappings.push_back({time, place.file, place.dataset, place.box, tile.box});
-    }
-}
-
 GlobalArray array_of(const dc_variable_info_t& variable, const History& history, const CommonScaling& scaling) {
   GlobalArray array = {&variable, 0, box_of(history), {}, scaling.scale(), scaling.offset()};
-  if (is_stacked(history)) std::tie(array.sources, array.blocks) = layers_of(history.begin()->second);
-  std::size_t time = 0;
-  for (const auto& [step, places] : history) map_step(time++, places, array.mappings);
+  const manifest::DatasetEntry& first = history.front().arrays->front().dataset;
+  array.sources = first.sources;
+  array.blocks = first.blocks;
+  for (const StoredInStep& in : history) array.steps.push_back(&in.arrays->front());
   return array;
 }
 
@@ -203,7 +160,7 @@ bool increase(const std::vector<double>& times) {
          std::adjacent_find(times.begin(), times.end(), follows) == times.end();
 }
 
-TimeAxis axis_of(const std::vector<std::int64_t>& steps, const Steps& records) {
+TimeAxis axis_of(const std::vector<std::int64_t>& steps, const StepShapes& records) {
   TimeAxis axis = {steps, {}};
   for (const std::int64_t step : steps)
     if (const std::optional<double>& time = records.at(step).time) axis.times.push_back(*time);
@@ -213,7 +170,7 @@ TimeAxis axis_of(const std::vector<std::int64_t>& steps, const Steps& records) {
 
 std::vector<std::int64_t> steps_of(const History& history) {
   std::vector<std::int64_t> steps;
-  for (const auto& [step, places] : history) steps.push_back(step);
+  for (const StoredInStep& in : history) steps.push_back(in.step);
   return steps;
 }
 
@@ -251,15 +208,10 @@ void find_coordinates(GlobalView& view) {
     }
   const auto is_coordinate = [&](const GlobalArray& array) { return places.count(array.variable->id) > 0; };
   view.arrays.erase(std::remove_if(view.arrays.begin(), view.arrays.end(), is_coordinate), view.arrays.end());
-  for (GlobalArray& coordinate : view.coordinates) {
-    std::vector<Mapping>& mappings = coordinate.mappings;
-    const auto is_later = [](const Mapping& mapping) { return mapping.time > 0; };
-    mappings.erase(std::remove_if(mappings.begin(), mappings.end(), is_later), mappings.end());
-  }
 }
 
 // Assigns each array its axis.
-void find_axes(GlobalView& view, const std::map<std::string, History>& histories, const Steps& steps) {
+void find_axes(GlobalView& view, const std::map<std::string, History>& histories, const StepShapes& steps) {
   std::map<std::vector<std::int64_t>, std::size_t> users;  // list of steps -> number of variables with it
   for (const GlobalArray& array : view.arrays) ++users[steps_of(histories.at(array.variable->path))];
   const auto lists = ordered(users);
@@ -272,16 +224,29 @@ void find_axes(GlobalView& view, const std::map<std::string, History>& histories
 
 }  // namespace
 
-GlobalView global_view(const Steps& steps, const dc_host_t& host) {
+Box box_around(const std::vector<const StoredArray*>& steps) {
+  const StoredArray* same = nullptr;
+  std::vector<Box> box;  // at most one
+  for (const StoredArray* const array : steps) {
+    if (std::exchange(same, array) == array) continue;
+    const Box shown = shown_box(*array);
+    if (volume(shown) == 0 && array->dataset.global.empty()) continue;
+    box = {box.empty() ? shown : bounding_box({box.front(), shown})};
+  }
+  return box.empty() ? steps.front()->dataset.box : box.front();
+}
+
+GlobalView global_view(const StepShapes& steps, const dc_host_t& host, bool labelled) {
   GlobalView view;
   const std::map<std::string, History> histories = histories_of(steps);
   std::set<std::string> known;
+  std::deque<manifest::FileEntry> files;
   for (std::size_t i = 0; i < host.variable_count; ++i) {
     const dc_variable_info_t& variable = host.variables[i];
     const auto found = histories.find(variable.path);
     if (found == histories.end()) continue;
     known.insert(variable.path);
-    const CommonScaling scaling = scaling_of(found->second);
+    const CommonScaling scaling = scaling_of(found->second, files);
     std::string why = obstacle(variable, found->second);
     if (why.empty()) why = other_declaration(variable, found->second, steps);
     if (why.empty()) why = too_large(variable, found->second);
@@ -291,10 +256,14 @@ GlobalView global_view(const Steps& steps, const dc_host_t& host) {
       view.not_shown.push_back({variable.path, scaling.obstacle(), true});
     else
       view.arrays.push_back(array_of(variable, found->second, scaling));
+    files.clear();
   }
   for (const auto& [variable, history] : histories)
     if (known.count(variable) == 0) view.not_shown.push_back({variable, "the XML of this run does not declare it"});
-  find_coordinates(view);
+  if (labelled)
+    find_coordinates(view);
+  else
+    for (GlobalArray& array : view.arrays) array.coordinates.assign(static_cast<std::size_t>(array.box.ndims), -1);
   find_axes(view, histories, steps);
   return view;
 }

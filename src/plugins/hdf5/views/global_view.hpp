@@ -1,6 +1,6 @@
-// Determines which variables of a run can be shown as one array over all files and steps, and where their parts are.
+// Determines which variables of a run, or of some of its steps, can be shown as one array, and how large it is.
 // Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
-// Before it: the steps of the manifest. After it: master_file.hpp and xdmf.hpp, which write it. Plain structs, no HDF5.
+// Before it: step_shape.hpp. After it: view_file.hpp and xdmf.hpp, which write it. Plain structs, no HDF5.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -11,11 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "manifest/entries.hpp"
+#include "step_shape.hpp"
 
 namespace damaris::hdf5 {
-
-using Steps = std::map<std::int64_t, manifest::StepEntry>;
 
 // The steps in which a variable was stored. Variables with the same steps share an axis.
 struct TimeAxis {
@@ -23,22 +21,13 @@ struct TimeAxis {
   std::vector<double> times;  // physical, by step; empty if a step has none, or they are not strictly increasing
 };
 
-// The part of a global array in one dataset.
-struct Mapping {
-  std::size_t time = 0;                       // index on the axis
-  const manifest::FileEntry* file = nullptr;  // both belong to the manifest
-  const manifest::DatasetEntry* dataset = nullptr;
-  Box whole;  // the dataset's box in the array
-  Box box;    // the part shown; mappings of the same time do not overlap
-};
-
 struct GlobalArray {
   const dc_variable_info_t* variable = nullptr;
-  std::size_t axis = 0;  // in GlobalView::axes
-  Box box;               // shown; begins at zero unless a part lies below
-  std::vector<Mapping> mappings;
-  std::optional<double> scale, offset;  // if all parts have 16 bits: value = stored * scale + offset
-  std::vector<int> coordinates = {};    // by dimension: index in GlobalView::coordinates, or -1
+  std::size_t axis = 0;                   // in GlobalView::axes
+  Box box;                                // shown; begins at zero unless a part lies below
+  std::vector<const StoredArray*> steps;  // along the axis: what each step has of it, as one
+  std::optional<double> scale, offset;    // if all parts have 16 bits: value = stored * scale + offset
+  std::vector<int> coordinates = {};      // by dimension: index in GlobalView::coordinates, or -1
   // Of a stack: source and block of layer k of its additional first dimension; empty: no stack.
   std::vector<std::int32_t> sources = {}, blocks = {};
 
@@ -58,8 +47,11 @@ struct GlobalView {
   std::vector<NotShown> not_shown;
 };
 
-// The view points into `steps` and to the host's variables. Steps that a server has not reported yet are shown as far as they are known;
-// missing parts have no mapping.
-GlobalView global_view(const Steps& steps, const dc_host_t& host);
+// The elements that an array of these steps shows. Steps without elements do not matter, unless all are.
+Box box_around(const std::vector<const StoredArray*>& steps);
+
+// The view points into `steps` and to the host's variables. Steps that a server has not reported yet are shown as far as they are known.
+// `labelled`: lists that are coordinates of others become their labels.
+GlobalView global_view(const StepShapes& steps, const dc_host_t& host, bool labelled = true);
 
 }  // namespace damaris::hdf5

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <map>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,43 +13,6 @@
 
 namespace damaris::hdf5 {
 namespace {
-
-// Measured with HDF5 1.10 and 1.14: the memory per dataset in the manifest and the open master file, and the additional memory while the
-// datasets of one variable are mapped.
-constexpr std::uint64_t kHeldBytes = 9 << 10, kMappedBytes = 32 << 10;
-
-// Estimates the memory needed for the steps added so far.
-class Need {
- public:
-  void add(const manifest::StepEntry& record) {
-    for (const manifest::FileEntry& file : record.files)
-      for (const manifest::DatasetEntry& dataset : file.datasets) {
-        ++all_;
-        most_ = std::max(most_, ++parts_[dataset.variable]);
-      }
-  }
-  std::uint64_t bytes() const { return all_ * kHeldBytes + most_ * kMappedBytes; }
-
- private:
-  std::map<std::string, std::uint64_t> parts_;  // by variable
-  std::uint64_t all_ = 0, most_ = 0;
-};
-
-std::uint64_t needed_bytes(const Steps& steps) {
-  Need need;
-  for (const auto& [step, record] : steps) need.add(record);
-  return need.bytes();
-}
-
-void keep_what_fits(Steps& steps, std::uint64_t memory_bytes) {
-  Need need;
-  auto next = steps.begin();
-  for (; next != steps.end(); ++next) {
-    need.add(next->second);
-    if (need.bytes() > memory_bytes) break;
-  }
-  steps.erase(next, steps.end());
-}
 
 // The sentence of views that could not be written. `remedy` is for a reason that has none of its own.
 std::string lagging(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
@@ -65,14 +28,14 @@ std::string lagging(const ViewPlace& place, const std::string& what_is_missing, 
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now,
-                   manifest::RecordView record_view)
+RunViews::RunViews(const dc_host_t& host, const std::string& record, Now now, manifest::RecordView record_view)
     : host_(host),
-      record_(record),
-      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(record_view)},
-      memory_bytes_(memory_bytes),
+      place_{std::filesystem::path(record).parent_path().string(), std::filesystem::path(record).stem().string(), host.host_name,
+             std::move(record_view)},
+      shown_{FollowedRun(record), {}},
       has_xdmf_(can_name(place_.stem)),
       now_(now) {
+  if (place_.folder.empty()) place_.folder = ".";
   require_places(place_);
   remove_leftovers(place_);
   if (has_xdmf_) return;
@@ -82,44 +45,46 @@ RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64
   host_.log(host_.self, 1, line.c_str());
 }
 
-RunViews::Writing::Writing(const RunViews& views, const Steps& steps, bool complete)
-    : view(global_view(steps, views.host_)),
-      names(view, views.host_),
-      master(views.place_, view, names, steps, views.host_, complete) {}
-
 // May be called while a view is being written, because adding its line may detect that the manifest was replaced.
 void RunViews::reset() { again_ = due_ = true; }
 
 void RunViews::read_on() {
   if (std::exchange(again_, false)) {
-    record_ = manifest::Reader(record_.path());
+    shown_.run = FollowedRun(shown_.run.path());
+    for (const auto& [step, shape] : shown_.shapes) shown_.due.insert(step);
+    shown_.spans_from = shown_.xdmf_from = std::numeric_limits<std::int64_t>::min();
     damage_reported_ = 0;
     more_damage_reported_ = false;
   }
-  record_.read_on();
-  damage_reported_ = std::min(damage_reported_, record_.damaged().size());
-  for (; damage_reported_ < record_.damaged().size(); ++damage_reported_)
-    host_.log(host_.self, 1, ("hdf5: the views omit a line of the manifest: " + record_.damaged()[damage_reported_]).c_str());
-  if (record_.more_damaged() == 0 || std::exchange(more_damage_reported_, true)) return;
+  shown_.run.read_on();
+  report_damage();
+}
+
+void RunViews::report_damage() {
+  const FollowedRun& run = shown_.run;
+  damage_reported_ = std::min(damage_reported_, run.damaged().size());
+  for (; damage_reported_ < run.damaged().size(); ++damage_reported_)
+    host_.log(host_.self, 1, ("hdf5: the views omit a line of the manifest: " + run.damaged()[damage_reported_]).c_str());
+  if (run.more_damaged() == 0 || std::exchange(more_damage_reported_, true)) return;
   host_.log(host_.self, 1, "hdf5: the views omit more lines of the manifest; 'damaris verify' counts them");
 }
 
 RunViews::Work RunViews::work() {
   constexpr int kShare = 20;  // at most 1/kShare of the time
-  if (stopped_ || (!due_ && writing_ == nullptr)) return Work::none;
-  if (again_) writing_.reset();
+  if (!due_ && update_ == nullptr) return Work::none;
+  if (again_) update_.reset();
   const Clock::time_point begun = now_();
-  if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
+  if (update_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
   try {
-    const bool more = writing_ == nullptr ? begin() : write_piece(*writing_);
+    const bool more = update_ == nullptr ? begin() : write_piece();
     ended_ = now_();
     taking_ += ended_ - begun;
     if (more) return Work::more;
     took_ = std::exchange(taking_, {});
-    writing_.reset();
+    update_.reset();
     return due_ ? Work::later : Work::none;
   } catch (const std::exception& error) {
-    writing_.reset();
+    update_.reset();
     const std::string line =
         "hdf5: " + lagging(place_, "the last steps yet, which are stored; retrying after the next step", error);
     host_.log(host_.self, 1, line.c_str());
@@ -132,79 +97,56 @@ bool RunViews::begin() {
   due_ = false;
   taking_ = {};
   read_on();
-  const Steps& steps = record_.steps();
-  if (steps.empty()) return false;
-  if (const std::uint64_t needed = needed_bytes(steps); needed > memory_bytes_) {
-    stop_updates(needed);
-    return false;
-  }
-  writing_ = std::make_unique<Writing>(*this, steps, false);
-  warn_of_16_bits(writing_->view);
+  if (shown_.run.steps().empty()) return false;
+  update_ = std::make_unique<ViewsUpdate>(shown_, place_, host_, ViewsUpdate::Options{false, has_xdmf_});
   return true;
 }
 
-bool RunViews::write_piece(Writing& writing) const {
-  if (writing.master.write_piece()) return true;
-  if (has_xdmf_) write_xdmf(place_, writing.view, writing.names);
+bool RunViews::write_piece() {
+  if (update_->write_piece()) return true;
+  warn_of_16_bits();
   return false;
 }
 
-void RunViews::show(const Steps& steps, bool complete) {
+void RunViews::show_all() {
   const Clock::time_point begun = now_();
-  Writing writing(*this, steps, complete);
-  warn_of_16_bits(writing.view);
-  while (write_piece(writing)) {
+  update_ = std::make_unique<ViewsUpdate>(shown_, place_, host_, ViewsUpdate::Options{true, has_xdmf_});
+  while (write_piece()) {
   }
+  update_.reset();
   ended_ = now_();
   took_ = ended_ - begun;
 }
 
 void RunViews::finish() {
-  if (stopped_) return;
-  writing_.reset();
+  update_.reset();
   try {
     read_on();
-    if (!record_.last_run_has_steps()) return;  // the views of the previous run are complete
+    if (!shown_.run.last_run_has_steps()) return;  // the views of the previous run are complete
     // This may have replaced newer views of another server; then the manifest has grown, and the views are written again. A server that keeps
     // adding lines writes the views itself when it finishes.
     constexpr int kRounds = 10;
-    for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
-      if (const std::uint64_t needed = needed_bytes(record_.steps()); needed > memory_bytes_) return stop_updates(needed);
-      show(record_.steps(), true);
+    for (int round = 0; round < kRounds && !shown_.run.steps().empty(); ++round) {
+      show_all();
       if (again_)
         read_on();
-      else if (!record_.read_on())
+      else if (!shown_.run.read_on())
         break;
     }
   } catch (const std::exception& error) {
+    update_.reset();
     throw Error(DC_E_IO, lagging(place_, "the whole run", error, "; check that the folder exists, is writable and has free space"));
   }
 }
 
 // Once per variable: warns that the declared 16 bits keep it out of the views.
-void RunViews::warn_of_16_bits(const GlobalView& view) {
-  for (const NotShown& one : view.not_shown) {
+void RunViews::warn_of_16_bits() {
+  for (const NotShown& one : update_->not_shown()) {
     if (!one.because_of_16_bits || !reported_.insert(one.variable).second) continue;
     const std::string line =
         "hdf5: the master file " + place_.final_path(kMasterSuffix) + " does not show '" + one.variable + "': " + one.why;
     host_.log(host_.self, 1, line.c_str());
   }
-}
-
-// Releases the memory of the manifest first.
-void RunViews::stop_updates(std::uint64_t needed_bytes) {
-  Steps steps = std::move(record_).take_steps();
-  record_ = manifest::Reader(record_.path());
-  keep_what_fits(steps, memory_bytes_);
-  if (!steps.empty()) show(steps, false);
-  stopped_ = true;
-  const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
-  const std::string line =
-      "hdf5: the master file " + place_.final_path(kMasterSuffix) +
-      (steps.empty() ? " is not written" : " and the XDMF file show only steps up to " + std::to_string(steps.rbegin()->first)) +
-      ", as the next one needs " + mebibytes(needed_bytes) + " and half of memory=\"...\" is " + mebibytes(memory_bytes_) +
-      "; all steps are stored; raise memory, or write fewer files with files=\"per-group\" or \"single\"";
-  host_.log(host_.self, 1, line.c_str());
 }
 
 }  // namespace damaris::hdf5

@@ -1,6 +1,6 @@
-// Keeps the views of a run, the master file and the XDMF file, up to date with the manifest at a bounded cost.
+// Keeps the views of a run up to date with the manifest at a bounded cost: those of its steps and spans, the master file, the XDMF file.
 // Used by: the hdf5 plugin on the work thread of each server that adds to the manifest, one plugin call at a time.
-// Before it: a new line in the manifest. After it: master_file.hpp, xdmf.hpp.
+// Before it: a new line in the manifest. After it: views_update.hpp.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -12,23 +12,20 @@
 #include <string>
 
 #include "core/base/clock.hpp"
-#include "global_view.hpp"
-#include "manifest/reader.hpp"
-#include "master_file.hpp"
+#include "manifest/views.hpp"
 #include "view_place.hpp"
+#include "views_update.hpp"
 
 namespace damaris::hdf5 {
 
-// A view is always rewritten as a whole, so its cost grows with the run; it is written in pieces, so that no client has to wait for it.
+// An update costs what is new, and one array of each span; it is written in pieces, so that no client has to wait for it.
 class RunViews : public manifest::Views {
  public:
   using Now = Clock::time_point (*)();
 
   // `record`: the path of the manifest, <folder>/<stem>.jsonl; the views are next to it. Removes incomplete views of killed servers of this
-  // host. `host` must outlive this object. When the manifest outgrows `memory_bytes`, a warning is logged and the views show only the steps
-  // up to then. `record_view` records each view in the manifest.
-  RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
-           manifest::RecordView record_view = {});
+  // host. `host` must outlive this object. `record_view` records each view in the manifest.
+  RunViews(const dc_host_t& host, const std::string& record, Now now = Clock::now, manifest::RecordView record_view = {});
 
   void reset() override;
   void manifest_changed() override { due_ = true; }
@@ -41,32 +38,22 @@ class RunViews : public manifest::Views {
   void finish() override;
 
  private:
-  // The views being written.
-  struct Writing {
-    Writing(const RunViews& views, const Steps& steps, bool complete);
-    GlobalView view;
-    ViewNames names;
-    MasterWriter master;
-  };
-
   bool begin();
-  bool write_piece(Writing& writing) const;
-  void show(const Steps& steps, bool complete);
-  void warn_of_16_bits(const GlobalView& view);
+  bool write_piece();
+  void show_all();
   void read_on();
-  void stop_updates(std::uint64_t needed_bytes);
+  void report_damage();
+  void warn_of_16_bits();
 
   const dc_host_t& host_;
-  manifest::Reader record_;
+  ViewPlace place_;
+  ShownRun shown_;
   std::size_t damage_reported_ = 0;  // number of damaged lines that were logged
   bool more_damage_reported_ = false;
-  ViewPlace place_;
-  std::uint64_t memory_bytes_;
   bool has_xdmf_;
-  bool stopped_ = false;
   std::set<std::string> reported_;  // variables of 16 bits that were logged
   bool due_ = false, again_ = false;
-  std::unique_ptr<Writing> writing_;
+  std::unique_ptr<ViewsUpdate> update_;
   Now now_;
   Clock::time_point ended_ = {};
   Clock::duration took_ = {}, taking_ = {};  // of the last update, and of the current one so far

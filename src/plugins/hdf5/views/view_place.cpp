@@ -16,6 +16,7 @@
 #include "core/base/own_file.hpp"
 #include "manifest/file_sum.hpp"
 #include "manifest/output_folder.hpp"
+#include "view_levels.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -103,7 +104,7 @@ std::string ViewNames::free(std::string wanted) {
 namespace {
 
 // The temporary name up to the process id.
-std::string temporary_start(const ViewPlace& place, const char* suffix) {
+std::string temporary_start(const ViewPlace& place, const std::string& suffix) {
   return "." + place.stem + suffix + "." + place.host + ".tmp.";
 }
 
@@ -160,26 +161,88 @@ std::string why_taken(const std::string& path) {
   return descriptor >= 0 || error == EMFILE || error == ENFILE ? "" : why_not_own(path, error);
 }
 
-std::string ViewPlace::temporary_path(const char* suffix) const {
+std::string view_name(const std::string& stem, const std::string& suffix) {
+  return (suffix == kMasterSuffix || suffix == kXdmfSuffix ? "" : ".") + stem + suffix;
+}
+
+std::string ViewPlace::temporary_path(const std::string& suffix) const {
   return folder + "/" + temporary_start(*this, suffix) + std::to_string(::getpid());
+}
+
+namespace {
+
+// A new file may have the number of the old one.
+bool is_unchanged(const struct stat& before, const struct stat& after) {
+  return before.st_dev == after.st_dev && before.st_ino == after.st_ino && before.st_ctim.tv_sec == after.st_ctim.tv_sec &&
+         before.st_ctim.tv_nsec == after.st_ctim.tv_nsec;
+}
+
+}  // namespace
+
+// Another process of the run may replace the view while HDF5 opens it, which then fails.
+void require_free(const std::string& path) {
+  struct stat before = {}, after = {};
+  do {
+    if (::lstat(path.c_str(), &before) != 0 || made_of(path)) return;
+  } while (::lstat(path.c_str(), &after) != 0 || !is_unchanged(before, after));
+  throw Failure("the file " + path + " is in the place of a view, and it was not written by Damaris; move it away", EEXIST);
+}
+
+void record(const ViewPlace& place, const manifest::ViewEntry& view, const std::function<void()>& put) {
+  if (place.record_view)
+    place.record_view(view, put);
+  else
+    put();
 }
 
 void put_in_place(OutputFile& view, const ViewPlace& place) {
   view.sync();
-  const auto publish = [&] { view.publish(true); };
-  if (!place.record_view) return publish();
   const std::string name = std::filesystem::path(view.final_path()).filename().string();
   const manifest::FileSum sum = manifest::sum_of_file(view.temporary_path());
-  place.record_view({name, sum.bytes, sum.checksum}, publish);
+  record(place, {name, sum.bytes, sum.checksum}, [&] { view.publish(true); });
 }
 
-void remove_leftovers(const ViewPlace& place) {
+namespace {
+
+bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
+
+// ".step42.h5", ".span0.h5"
+bool is_suffix_of_part(const std::string& suffix) {
+  constexpr std::size_t kWord = 5, kEnd = 3;
+  if (suffix.size() <= kWord + kEnd || suffix.compare(suffix.size() - kEnd, kEnd, ".h5") != 0) return false;
+  const std::string word = suffix.substr(0, kWord), number = suffix.substr(kWord, suffix.size() - kWord - kEnd);
+  return (word == ".step" || word == ".span") && is_number(number[0] == '-' ? number.substr(1) : number);
+}
+
+// Of the names in the folder those that begin with `start`, without it.
+std::vector<std::string> names_behind(const ViewPlace& place, const std::string& start) {
+  std::vector<std::string> rests;
   std::error_code unreadable;
   for (std::filesystem::directory_iterator next(place.folder, unreadable), end; !unreadable && next != end;
        next.increment(unreadable)) {
     const std::string name = next->path().filename().string();
-    for (const char* suffix : {kMasterSuffix, kXdmfSuffix})
-      if (is_of_the_dead(name, temporary_start(place, suffix))) ::unlink(next->path().c_str());
+    if (name.compare(0, start.size(), start) == 0) rests.push_back(name.substr(start.size()));
+  }
+  return rests;
+}
+
+}  // namespace
+
+void remove_leftovers(const ViewPlace& place) {
+  const std::string middle = "." + place.host + ".tmp.";
+  for (const std::string& rest : names_behind(place, "." + place.stem)) {
+    const std::string suffix = rest.substr(0, rest.find(middle));
+    if (suffix == kMasterSuffix || suffix == kXdmfSuffix || is_suffix_of_part(suffix))
+      if (const std::string name = "." + place.stem + rest; is_of_the_dead(name, temporary_start(place, suffix)))
+        ::unlink((place.folder + "/" + name).c_str());
+  }
+}
+
+void remove_outdated(const ViewPlace& place, const std::set<std::string>& current, const std::set<std::string>& recorded) {
+  for (const std::string& suffix : names_behind(place, "." + place.stem)) {
+    const std::string name = view_name(place.stem, suffix);
+    if (!is_suffix_of_part(suffix) || current.count(name) > 0 || recorded.count(name) > 0) continue;
+    if (made_of(place.final_path(suffix))) ::unlink(place.final_path(suffix).c_str());
   }
 }
 

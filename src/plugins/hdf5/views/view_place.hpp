@@ -1,6 +1,6 @@
 // The paths of a run's views, next to its files and named after the basename; and the names within them.
 // Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
-// Before it: output_folder.hpp. After it: master_file.hpp, xdmf.hpp.
+// Before it: output_folder.hpp. After it: view_file.hpp, xdmf.hpp.
 #pragma once
 
 #include <functional>
@@ -40,8 +40,11 @@ class ViewNames {
   std::map<std::string, std::size_t> shapes_;  // layout -> number of its shapes with names
 };
 
-// The paths of a run's views, and the function that records a view.
+// The views of the whole run have visible names. Those of steps and spans are hidden: who looks for files <stem>.*.h5 with data must not find
+// the same values once more.
+std::string view_name(const std::string& stem, const std::string& suffix);
 
+// The paths of a run's views, and the function that records a view.
 struct ViewPlace {
   std::string folder;  // absolute
   std::string stem;    // last part of the basename
@@ -49,9 +52,9 @@ struct ViewPlace {
   // Records a view in the manifest and then puts it in place, before another process can put its own. Throws Failure. Empty: not recorded.
   manifest::RecordView record_view = {};
 
-  std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
+  std::string final_path(const std::string& suffix) const { return folder + "/" + view_name(stem, suffix); }
   // The prefix of the temporary name: hidden, with the process id.
-  std::string temporary_path(const char* suffix) const;
+  std::string temporary_path(const std::string& suffix) const;
 };
 
 // Throws Error(DC_E_NO_OUTPUT) if the path of a view is taken by a file that Damaris did not write, which must not be replaced, or by one of
@@ -65,11 +68,20 @@ constexpr char kMasterSuffix[] = ".h5";
 constexpr char kXdmfSuffix[] = ".xmf";
 constexpr char kXdmfDomain[] = "Damaris";  // identifies the file as ours
 
+// Throws Failure if the name of a view of a step or span is taken by a file that Damaris did not write.
+void require_free(const std::string& path);
+
 // Makes a finished view durable, records its checksum in the manifest, and renames it into place. The line comes first, so that a crash in
 // between leaves the previous view, which the manifest records too. Throws Failure.
 void put_in_place(OutputFile& view, const ViewPlace& place);
 
+// Records a view and lets `put` put it in place, or only does that if views are not recorded.
+void record(const ViewPlace& place, const manifest::ViewEntry& view, const std::function<void()>& put);
+
 // Removes the temporary files of dead processes of this host, as far as possible.
 void remove_leftovers(const ViewPlace& place);
+
+// Removes views of steps and spans that are neither in `current` nor in `recorded`: of runs that have been replaced.
+void remove_outdated(const ViewPlace& place, const std::set<std::string>& current, const std::set<std::string>& recorded);
 
 }  // namespace damaris::hdf5

@@ -312,9 +312,14 @@ TEST_CASE(
   REQUIRE(steps.size() == 1);
   CHECK(steps.at(1).files.size() == 1);
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename());
+  const auto is_view = [](const std::string& name) { return name.rfind(".storm.s", 0) == 0; };  // of steps and spans
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (const std::string name = entry.path().filename(); !is_view(name)) names.push_back(name);
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{".storm.lock", "storm.jsonl", "storm.node7.s0.i1.h5"});  // and views when there is time
+  CHECK(alone.plugin->finalize() == DC_OK);
+  CHECK(std::filesystem::exists(folder.file(".storm.step1.h5")));
+  CHECK_FALSE(std::filesystem::exists(folder.file(".storm.step2.h5")));
 }
 
 TEST_CASE("lines that do not fit on a full disk are kept and added later; if they still do not fit at the end, the run fails") {

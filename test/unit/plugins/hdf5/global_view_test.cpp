@@ -5,9 +5,11 @@
 
 #include <limits>
 
+#include "plugins/hdf5/views/step_parts.hpp"
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
+#include "unit/plugins/hdf5/made_run.hpp"
 
 using namespace damaris;
 using namespace damaris::test;
@@ -15,9 +17,11 @@ using Catch::Matchers::Contains;
 
 namespace {
 
+using Steps = std::map<std::int64_t, manifest::StepEntry>;
+
 // Steps of which each has the datasets of these variables, one element each.
-hdf5::Steps steps_with(const std::vector<std::vector<std::string>>& variables) {
-  hdf5::Steps steps;
+Steps steps_with(const std::vector<std::vector<std::string>>& variables) {
+  Steps steps;
   for (std::size_t number = 0; number < variables.size(); ++number) {
     manifest::StepEntry& step = steps[static_cast<std::int64_t>(number)];
     step.step = static_cast<std::int64_t>(number);
@@ -41,8 +45,8 @@ manifest::StepEntry line_of(const std::string& host, std::int64_t step, const ma
 }
 
 // Step 0 as the first server tells of it before the second one, step 1 the other way round.
-hdf5::Steps told_in_either_order(const manifest::DatasetEntry& of_first, const manifest::DatasetEntry& of_second) {
-  hdf5::Steps steps;
+Steps told_in_either_order(const manifest::DatasetEntry& of_first, const manifest::DatasetEntry& of_second) {
+  Steps steps;
   for (const std::int64_t step : {0, 1}) {
     manifest::StepEntry first = line_of("a", step, of_first), second = line_of("b", step, of_second);
     if (step == 1) std::swap(first, second);
@@ -61,8 +65,8 @@ manifest::DatasetEntry stack_of(std::int32_t source) {
 }
 
 // Steps of one file each, which has these datasets of the variable "a".
-hdf5::Steps steps_of(const std::vector<std::vector<manifest::DatasetEntry>>& datasets) {
-  hdf5::Steps steps;
+Steps steps_of(const std::vector<std::vector<manifest::DatasetEntry>>& datasets) {
+  Steps steps;
   for (std::size_t number = 0; number < datasets.size(); ++number) {
     const auto step = static_cast<std::int64_t>(number);
     steps[step] = line_of("a", step, {});
@@ -72,9 +76,10 @@ hdf5::Steps steps_of(const std::vector<std::vector<manifest::DatasetEntry>>& dat
 }
 
 // Why the variable "a" is not shown; "" if it is.
-std::string why_not_shown(const hdf5::Steps& steps, int ndims = 1) {
+std::string why_not_shown(const Steps& steps, int ndims = 1) {
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, ndims)});
-  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  const hdf5::StepShapes shapes = shapes_of(steps, *host.view());
+  const hdf5::GlobalView view = hdf5::global_view(shapes, *host.view());
   CHECK(view.arrays.size() + view.not_shown.size() == 1);
   return view.not_shown.empty() ? "" : view.not_shown[0].why;
 }
@@ -86,21 +91,23 @@ TEST_CASE("rule 11: where files of servers overlap the lower client wins, whiche
   manifest::DatasetEntry low = joined_dataset("a", {0}, {5}), high = joined_dataset("a", {4}, {5});
   low.lowest_source = lower_comes_first ? 1 : 7;
   high.lowest_source = lower_comes_first ? 7 : 1;
-  const hdf5::Steps steps = told_in_either_order(low, high);
+  const Steps steps = told_in_either_order(low, high);
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
-  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
-  REQUIRE(view.arrays.size() == 1);
-  for (const hdf5::Mapping& mapping : view.arrays[0].mappings) {
-    const bool wins = mapping.dataset->lowest_source == 1;
-    CHECK(volume(mapping.box) == (wins ? 5 : 4));
+  const hdf5::StepShapes shapes = shapes_of(steps, *host.view());
+  CHECK(hdf5::global_view(shapes, *host.view()).arrays.size() == 1);
+  for (const auto& [number, step] : steps) {
+    const auto parts = hdf5::parts_of(step);
+    const std::vector<hdf5::Shown> shown = hdf5::shown_parts(parts.at("a"));
+    for (const hdf5::Shown& one : shown) CHECK(volume(one.box) == (one.part->dataset->lowest_source == 1 ? 5 : 4));
+    CHECK(shown.size() == 2);
   }
-  CHECK(view.arrays[0].mappings.size() == 4);
 }
 
 TEST_CASE("stacks of servers follow each other by their clients, whichever server was the first to report the step") {
-  const hdf5::Steps steps = told_in_either_order(stack_of(8), stack_of(3));
+  const Steps steps = told_in_either_order(stack_of(8), stack_of(3));
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
-  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  const hdf5::StepShapes shapes = shapes_of(steps, *host.view());
+  const hdf5::GlobalView view = hdf5::global_view(shapes, *host.view());
   CHECK(view.not_shown.empty());
   REQUIRE(view.arrays.size() == 1);
   CHECK(view.arrays[0].sources == std::vector<std::int32_t>{3, 3, 8, 8});
@@ -109,7 +116,7 @@ TEST_CASE("stacks of servers follow each other by their clients, whichever serve
 TEST_CASE("a variable that has a position in one step and none in another is not shown: the position in the latter is unknown") {
   const manifest::DatasetEntry placed = joined_dataset("a", {8}, {4}, {16}), alone = source_dataset("a", 0, {4});
   const bool first_is_placed = GENERATE(true, false);
-  const hdf5::Steps steps = first_is_placed ? steps_of({{placed}, {alone}}) : steps_of({{alone}, {placed}});
+  const Steps steps = first_is_placed ? steps_of({{placed}, {alone}}) : steps_of({{alone}, {placed}});
   CHECK_THAT(why_not_shown(steps),
              Contains("has a position in some steps and none in run.a.s0.i" + std::string(first_is_placed ? "1" : "0") +
                       ".h5; place it with dc_set_position in every step"));
@@ -124,9 +131,10 @@ TEST_CASE("one block per step without a position is shown, and blocks without el
 
 TEST_CASE("the position of a block without elements does not widen the array, in any step") {
   const manifest::DatasetEntry some = joined_dataset("a", {0}, {4}), none = joined_dataset("a", {8}, {0});
-  const hdf5::Steps steps = GENERATE(true, false) ? steps_of({{none}, {some}}) : steps_of({{some}, {none}});
+  const Steps steps = GENERATE(true, false) ? steps_of({{none}, {some}}) : steps_of({{some}, {none}});
   const FakeHost host({}, {variable_info(0, "a", DC_INT32, 1)});
-  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  const hdf5::StepShapes shapes = shapes_of(steps, *host.view());
+  const hdf5::GlobalView view = hdf5::global_view(shapes, *host.view());
   REQUIRE(view.arrays.size() == 1);
   CHECK(view.arrays[0].box == some.box);
 }
@@ -144,9 +152,10 @@ TEST_CASE("the axis of the most variables is the first, then the longest, then t
   std::vector<dc_variable_info_t> variables;
   for (const char* path : {"a", "b", "c", "d", "e"})
     variables.push_back(variable_info(static_cast<std::uint32_t>(variables.size()), path, DC_INT32, 1));
-  const hdf5::Steps steps = steps_with({{"a", "d"}, {"b", "d"}, {"a", "d"}, {"b", "c", "e"}, {"c", "e"}});
+  const Steps steps = steps_with({{"a", "d"}, {"b", "d"}, {"a", "d"}, {"b", "c", "e"}, {"c", "e"}});
   const FakeHost host({}, variables);
-  const hdf5::GlobalView view = hdf5::global_view(steps, *host.view());
+  const hdf5::StepShapes shapes = shapes_of(steps, *host.view());
+  const hdf5::GlobalView view = hdf5::global_view(shapes, *host.view());
   std::vector<Numbers> axes;
   for (const hdf5::TimeAxis& axis : view.axes) axes.push_back(axis.steps);
   CHECK(axes == std::vector<Numbers>{{3, 4}, {0, 1, 2}, {0, 2}, {1, 3}});

@@ -3,6 +3,7 @@
 // Before it: blocks made by hand. After it: ReadFile and other readers.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,13 +11,22 @@
 #include <vector>
 
 #include "plugins/hdf5/file/handle.hpp"
-#include "plugins/hdf5/views/master_file.hpp"
+#include "plugins/hdf5/views/view_file.hpp"
+#include "plugins/hdf5/views/view_levels.hpp"
 #include "plugins/hdf5/views/xdmf.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 #include "unit/plugins/hdf5/scan.hpp"
 #include "unit/plugins/loaded_plugin.hpp"
 
 namespace damaris::test {
+
+inline hdf5::StepShapes shapes_of(const std::map<std::int64_t, manifest::StepEntry>& steps, const dc_host_t& host) {
+  hdf5::StepShapes shapes;
+  hdf5::SharedShapes shared;
+  for (const auto& [step, record] : steps)
+    shapes[step] = {record.complete, record.time, record.declared, shared.share(hdf5::stored_arrays(record, host))};
+  return shapes;
+}
 
 class MadeRun {
  public:
@@ -51,18 +61,21 @@ class MadeRun {
     return folder_ + "/" + stem_ + ".node7.s" + std::to_string(server) + ".i" + std::to_string(step) + ".h5";
   }
 
-  // <folder>/run.h5 and .xmf as of now.
+  // <folder>/run.h5 and .xmf, and the views of steps and spans, as of now.
   void write_views() const {
     const hdf5::QuietErrors quiet;
     const hdf5::ViewPlace place{folder_, "run", "node7"};
-    const hdf5::GlobalView view = hdf5::global_view(records, *hosts_.front()->view());
-    const hdf5::ViewNames names(view, *hosts_.front()->view());
-    hdf5::MasterWriter master(place, view, names, records, *hosts_.front()->view(), false);
+    const dc_host_t& host = *hosts_.front()->view();
+    const hdf5::StepShapes shapes = shapes_of(records, host);
+    for (const auto& [step, record] : records)
+      write(hdf5::step_view(std::make_shared<const manifest::StepEntry>(record), shapes.at(step), host, 0), place, host);
+    for (std::size_t span = 0; span < hdf5::spans_of(shapes); ++span)
+      write(hdf5::span_view(span, shapes, place.stem, host, 0), place, host);
+    hdf5::ViewWriter master(place, hdf5::master_view(shapes, place.stem, host, false), host);
     while (master.write_piece()) {
     }
-    hdf5::write_xdmf(place, view, names);
+    hdf5::XdmfFile().update(place, {shapes, master.view(), master.names(), host}, 0);
   }
-
   // The end of the run: the plugins tell each other what they stored, and the first one leaves <stem>.h5 and <stem>.xmf.
   void finish() {
     for (std::size_t from = 0; from < hosts_.size(); ++from)
@@ -73,9 +86,15 @@ class MadeRun {
 
   const FakeHost& host(int server) const { return *hosts_.at(static_cast<std::size_t>(server)); }
 
-  hdf5::Steps records;
+  std::map<std::int64_t, manifest::StepEntry> records;
 
  private:
+  static void write(hdf5::ViewContent&& content, const hdf5::ViewPlace& place, const dc_host_t& host) {
+    hdf5::ViewWriter writer(place, std::move(content), host);
+    while (writer.write_piece()) {
+    }
+  }
+
   std::string folder_, stem_;
   std::vector<dc_variable_info_t> variables_;
   std::vector<std::unique_ptr<FakeHost>> hosts_;

@@ -193,8 +193,8 @@ TEST_CASE("a manifest that is overwritten repeatedly does not grow") {
     REQUIRE(server.store(1) == DC_OK);
     REQUIRE(server.plugin->finalize() == DC_OK);
     const std::string record = content(folder.file("storm.jsonl"));
-    // The run, its step and its two views: of this run alone, for programs that read the lines themselves.
-    CHECK(std::count(record.begin(), record.end(), '\n') == 4);
+    // The run, its step and its four views: of this run alone, for programs that read the lines themselves.
+    CHECK(std::count(record.begin(), record.end(), '\n') == 6);
   }
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
 }

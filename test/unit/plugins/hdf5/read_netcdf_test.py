@@ -54,10 +54,12 @@ def test_xarrays_default_engine_opens_a_file_and_the_master(sample, run):
     netcdf_files.check_root(run / "storm.h5")
 
 
-def test_netcdf_reads_every_file_of_a_run_and_the_master(run):
+def test_netcdf_reads_every_file_of_a_run_the_view_of_a_step_and_the_master(run):
     assert len(list(run.glob("storm.node7.*.h5"))) == 12
     for server in range(3):
         netcdf_files.check_file(run / f"storm.node7.s{server}.i{10 * server}.h5")
+    header = netcdf_files.check_file(run / ".storm.step20.h5")
+    assert "float theta(time, points_z, points_y, points_x)" in header and "\ttime = 1 ;" in header
     header = netcdf_files.check_file(run / "storm.h5")
     assert "float theta(time, points_z, points_y, points_x)" in header and "wind:scale_factor = 0.125" in header
 

@@ -5,6 +5,7 @@ DAMARIS_WRITE_RUN is the program of write_run.cpp: three servers, steps 0, 10, 2
 import os
 import shutil
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -142,6 +143,32 @@ def test_the_root_says_what_the_file_is(master):
 def test_h5dump_prints_values_through_the_master(master):
     text = subprocess.run(["h5dump", "-d", "/fields/theta", master], check=True, capture_output=True, text=True)
     assert text.stderr == "" and "(3,1,5,0): 30150, 30151, 30152, 30153, 30154" in text.stdout
+
+
+ONE_FILE_ONLY = """
+import os, resource, sys, h5py
+with h5py.File(sys.argv[1]) as file:
+    limits = len(os.listdir("/proc/self/fd")) - 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    print(file["fields/theta"].shape, file["fields/rain"].shape, list(file["fields/time"]), list(file["fields/iteration_1"]))
+"""
+
+
+def test_shapes_and_times_need_no_other_file_than_the_master(master):
+    text = subprocess.run([sys.executable, "-c", ONE_FILE_ONLY, master], check=True, capture_output=True, text=True).stdout
+    assert text.split("[")[0] == "(4, 2, 6, 5) (2, 6, 5) "
+    assert "2.5" in text and "7.5" in text and "20" in text, text
+
+
+def test_the_view_of_a_step_is_a_run_of_one_step(master):
+    with open_group(master.with_name(".storm.step20.h5"), "fields") as fields:
+        assert fields["theta"].dims == ("time", "points_z", "points_y", "points_x")
+        np.testing.assert_array_equal(fields["theta"].values, THETA[2:3])
+        assert (fields["time"].values, fields["iteration"].values) == (5, 20)
+        assert fields["theta"].attrs["units"] == "K" and "rain" in fields
+    with h5py.File(master.with_name(".storm.step20.h5")) as file:
+        assert (file.attrs["format"], file.attrs["iteration"], file.attrs["time"]) == ("damaris-step", 20, 5)
+        assert sorted(line.split(": ")[0] for line in file.attrs["not_shown"]) == ["count", "fields/fitted", "particles/all"]
 
 
 def test_the_folder_can_be_moved_and_lose_a_file(written, tmp_path):

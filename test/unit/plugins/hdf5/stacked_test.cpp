@@ -158,7 +158,9 @@ TEST_CASE("the master file shows stacks of several servers as one array of block
   CHECK(master.has("scalar_block"));
   CHECK(master.has("scalar_x"));
   CHECK_FALSE(master.has("other"));
-  const hdf5::GlobalView view = hdf5::global_view(run.records, *FakeHost(Settings{}, {count, other}).view());
+  const FakeHost host(Settings{}, {count, other});
+  const hdf5::StepShapes shapes = shapes_of(run.records, *host.view());
+  const hdf5::GlobalView view = hdf5::global_view(shapes, *host.view());
   REQUIRE(view.not_shown.size() == 1);
   CHECK_THAT(view.not_shown[0].why, Catch::Contains("differ between steps; place them with dc_set_position"));
 }

@@ -236,7 +236,7 @@ TEST_CASE("a line of the manifest that cannot be read is damage, a truncated one
   CHECK(found.steps == 1);
   CHECK(found.files == 1);
   REQUIRE(found.damaged.size() == 1);
-  CHECK(found.damaged[0].what.find("storm.jsonl:5: this line is damaged: its checksum") != std::string::npos);
+  CHECK(found.damaged[0].what.find("storm.jsonl:7: this line is damaged: its checksum") != std::string::npos);
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }

@@ -1,16 +1,13 @@
-#include "master_file.hpp"
-
-#include <damaris/version.h>
+#include "view_file.hpp"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
 #include "../write/fill.hpp"
 #include "../write/labels.hpp"
-#include "core/base/clock.hpp"
-#include "virtual_array.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -27,11 +24,13 @@ std::string valueless_name(hsize_t size) {
 
 }  // namespace
 
-class MasterWriter::Content {
+class ViewWriter::Arrays {
  public:
-  Content(hid_t file, const GlobalView& view, const ViewNames& names) : file_(file), view_(view), names_(names) {}
+  Arrays(hid_t file, const ViewContent& content, const ViewNames& names)
+      : file_(file), content_(content), view_(content.view), names_(names) {}
 
   void add_scales() {
+    if (!content_.has_scales) return;
     if (!view_.axes.empty()) time_scale("", 0);
     for (std::size_t k = 0; k < view_.coordinates.size(); ++k) coordinate_scale(group_of(view_.coordinates[k].variable->path), k);
   }
@@ -40,7 +39,9 @@ class MasterWriter::Content {
   void add_array(std::size_t number) {
     const GlobalArray& array = view_.arrays[number];
     const std::string group = group_of(array.variable->path);
-    const Dataset dataset = create_virtual(file_, array.variable->path, array, view_.axes[array.axis].steps.size());
+    const Dataset dataset = create_virtual(file_, array.variable->path, array,
+                                           extents_of(array, view_.axes[array.axis].steps.size()), content_.blocks(array));
+    if (!content_.has_scales) return;
     attach_scale(dataset, time_scale(group, array.axis), 0);
     for (int d = 0; d < array.box.ndims; ++d)
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
@@ -50,6 +51,14 @@ class MasterWriter::Content {
   }
 
  private:
+  // Time comes first, of `times` steps; none of 0.
+  static std::vector<hsize_t> extents_of(const GlobalArray& array, std::size_t times) {
+    std::vector<hsize_t> extents;
+    if (times > 0) extents.push_back(times);
+    for (int d = 0; d < array.box.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.box.extent(d)));
+    return extents;
+  }
+
   template <class Value>
   Dataset list(const std::string& path, hid_t type, const std::vector<Value>& values) const {
     const hsize_t size = values.size();
@@ -69,7 +78,8 @@ class MasterWriter::Content {
   const Dataset& coordinate_scale(const std::string& group, std::size_t number) {
     const std::string path = group + names_.coordinate(number);
     if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
-    Dataset scale = create_virtual_coordinate(file_, path, view_.coordinates[number]);
+    const GlobalArray& coordinate = view_.coordinates[number];
+    Dataset scale = create_virtual(file_, path, coordinate, extents_of(coordinate, 0), content_.coordinate_blocks(coordinate));
     make_scale(scale, names_.coordinate(number));
     label(scale, view_.coordinates[number]);
     return scales_.emplace(path, std::move(scale)).first->second;
@@ -121,62 +131,33 @@ class MasterWriter::Content {
   }
 
   hid_t file_;
+  const ViewContent& content_;
   const GlobalView& view_;
   const ViewNames& names_;
   std::map<std::string, Dataset> scales_;  // by path
 };
 
-namespace {
-
-void label_extent(hid_t file, const Steps& steps, bool complete) {
-  if (!steps.empty()) write_attribute(file, "shown_until", steps.rbegin()->first);
-  write_attribute(file, "complete", std::int32_t{complete ? 1 : 0});
-  std::vector<std::int64_t> incomplete;
-  for (const auto& [step, record] : steps)
-    if (!record.complete) incomplete.push_back(step);
-  write_attribute(file, "incomplete_iterations", incomplete);
-}
-
-void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
-  write_attribute(file, "format", std::string("damaris-master"));
-  write_attribute(file, "format_version", kFormatVersion);
-  write_attribute(file, "Conventions", std::string("CF-1.8"));
-  write_attribute(file, "title", std::string(host.simulation));
-  write_attribute(file, "simulation", std::string(host.simulation));
-  write_attribute(file, "damaris_version", std::string(DAMARIS_VERSION));
-  write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
-  write_attribute(
-      file, "comment",
-      std::string("A read keeps all files open that it reads from. Values of missing files, or beyond the limit of open files "
-                  "(ulimit -n), read as the fill value without an error; damaris verify --views counts them."));
-  std::vector<std::string> not_shown;
-  for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
-  write_attribute(file, "not_shown", not_shown);
-}
-
-}  // namespace
-
-MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const ViewNames& names, const Steps& steps,
-                           const dc_host_t& host, bool complete)
+ViewWriter::ViewWriter(const ViewPlace& place, ViewContent&& content, const dc_host_t& host)
     : place_(place),
-      view_(view),
-      output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
+      content_(std::move(content)),
+      names_(content_.view, host),
+      output_(place.temporary_path(content_.suffix), place.final_path(content_.suffix)),
       file_(output_.descriptor(), output_.temporary_path()),
-      content_(std::make_unique<Content>(file_.id(), view, names)) {
-  label_master(file_.id(), view, host);
-  label_extent(file_.id(), steps, complete);
+      arrays_(std::make_unique<Arrays>(file_.id(), content_, names_)) {
+  content_.label(file_.id());
 }
 
-MasterWriter::~MasterWriter() { file_.target().check_descriptor(); }  // before HDF5 closes what is open in it
+ViewWriter::~ViewWriter() { file_.target().check_descriptor(); }  // before HDF5 closes what is open in it
 
-bool MasterWriter::write_piece() {
+bool ViewWriter::write_piece() {
   file_.check_descriptor();
-  const std::size_t piece = next_++, arrays = view_.arrays.size();
-  if (piece == 0) content_->add_scales();
-  if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);
+  const std::size_t piece = next_++, arrays = content_.view.arrays.size();
+  if (piece == 0) arrays_->add_scales();
+  if (piece > 0 && piece <= arrays) arrays_->add_array(piece - 1);
   if (piece <= arrays) return true;
-  content_.reset();
+  arrays_.reset();
   file_.close();
+  if (content_.suffix != kMasterSuffix) require_free(output_.final_path());
   put_in_place(output_, place_);
   return false;
 }
