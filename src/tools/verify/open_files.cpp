@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::uint64_t kOwn = 64;  // files that the reading program needs for itself: libraries, sockets, the master file
 
+constexpr std::uint64_t kStepsOfSpan = 64;
+
+// The files that a read opens, with the views of the steps, and of spans of steps, through which it finds them.
+manifest::ViewFiles with_views(manifest::ViewFiles view) {
+  view.all += view.steps + (view.steps + kStepsOfSpan - 1) / kStepsOfSpan;
+  view.in_one_step += 2;
+  return view;
+}
+
 std::string remedy(const manifest::ViewFiles& view, const OpenFiles& limit) {
   const std::uint64_t room = limit.soft > kOwn ? limit.soft - kOwn : 0, wanted = view.all + kOwn;
   const std::string raise = wanted <= limit.hard
@@ -31,8 +40,8 @@ OpenFiles open_files() {
 
 std::vector<std::string> too_many_files(const std::vector<manifest::ViewFiles>& views, const OpenFiles& limit) {
   std::vector<std::string> sentences;
-  for (const manifest::ViewFiles& view : views)
-    if (view.all + kOwn > limit.soft)
+  for (const manifest::ViewFiles& parts : views)
+    if (const manifest::ViewFiles view = with_views(parts); view.all + kOwn > limit.soft)
       sentences.push_back(
           format("/{}: a read of all of it opens {} files ({} in one step) and the limit here is {}; what is beyond reads "
                  "as fill, without an error: {}",
