@@ -82,6 +82,13 @@ void add_never_stops(CLI::App& app, Options& options) {
   add_folder(*never_stops, options);
 }
 
+void add_views(CLI::App& app, Options& options) {
+  CLI::App* const views =
+      app.add_subcommand("views", "Views of a run by servers, variables and steps: what a part costs, opening and a slice");
+  add_options(*views, options);
+  add_folder(*views, options);
+}
+
 void add_slots(CLI::App& app, Options& options) {
   CLI::App* const slots = app.add_subcommand("slots", "Four servers on a storage with one bottleneck, with and without turns");
   add_options(*slots, options);
@@ -93,6 +100,7 @@ damaris::bench::Report run(const CLI::App& app, const Options& options) {
   if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
 #if DAMARIS_BENCH_STORAGE
   if (app.got_subcommand("never-stops")) return damaris::bench::run_never_stops(options.quick, options.folder);
+  if (app.got_subcommand("views")) return damaris::bench::run_views(options.quick, options.folder);
   if (app.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
   if (app.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
   if (app.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
@@ -113,6 +121,7 @@ int main(int argc, char** argv) {
   add_reduce(app, options);
   add_persist(app, options);
   add_slots(app, options);
+  add_views(app, options);
   add_never_stops(app, options);
 #endif
   app.footer(

@@ -25,5 +25,7 @@ Report run_reduce(bool quick, const std::string& folder, const std::string& fiel
 Report run_slots(bool quick, const std::string& folder);
 // What a client notices of a storage that hangs or is slow, and of a plugin that sleeps.
 Report run_never_stops(bool quick, const std::string& folder);
+// What the views of a run cost the server that keeps the manifest, by servers, variables and steps; and a reader of the master file.
+Report run_views(bool quick, const std::string& folder);
 
 }  // namespace damaris::bench

@@ -41,8 +41,8 @@ dev_run() {
 dev_bench() {
   case ${1:-},${2:-} in
     all,--help | all,-h) exec python3 bench/all/bench_all.py --help ;; # needs nothing
-    all,* | cm1,* | phases,* | compression,* | write,* | queue,* | persist,* | reduce,* | slots,* | never-stops,* | -*,*) ;;
-    *) fail "bench: name a benchmark${1:+, not $1}: write queue persist reduce slots never-stops phases cm1 compression all; or --quick" ;;
+    all,* | cm1,* | phases,* | compression,* | write,* | queue,* | persist,* | reduce,* | slots,* | never-stops,* | views,* | -*,*) ;;
+    *) fail "bench: name a benchmark${1:+, not $1}: write queue persist reduce slots never-stops views phases cm1 compression all; or --quick" ;;
   esac
   setup_for_use
   case ${1:-} in phases | all) setup_bench_python ;; esac

@@ -44,7 +44,7 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    for verb in write queue reduce persist slots never-stops; do
+    for verb in write queue reduce persist slots never-stops views; do
       [ $verb = write ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
       grep -q "^  $verb " out || fail "the help does not name $verb"
     done
@@ -59,6 +59,19 @@ case $1 in
       damaris-bench $arguments 2>err || rc=$?
       [ "$rc" = 2 ] || fail "'damaris-bench $arguments' ended with $rc"
     done
+    ;;
+  views)
+    rows=()
+    for sizes in "10 servers x 3 variables x 5 steps" "3 servers x 2 variables x 200 steps"; do
+      for row in "a part, us of CPU" "memory, MB" "open with all shapes, ms" "a slice of one step, s" "xarray opens, s" \
+        "xarray reads a slice, s"; do
+        rows+=("views: $row, $sizes")
+      done
+    done
+    damaris-bench views --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}" "views: a step near 200 of one near 100, $sizes"
     ;;
   write)
     rows=("dc_write 64 B, ns added over memcpy" "dc_write >= 1 MiB over memcpy" "idle server, % of a core"
