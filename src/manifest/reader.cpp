@@ -28,6 +28,15 @@ void add_shards_of(const StepEntry& step, std::set<std::string>& names) {
     for (const Described& one : line.described) names.insert(one.in);
 }
 
+// What an unreadable shard names is left out.
+void add_known_names_of(const StepEntry& step, ShardReader& shards, std::set<std::string>& names) {
+  try {
+    add_names_of(step, shards, names);
+  } catch (const Error&) {
+  } catch (const Failure&) {
+  }
+}
+
 bool has_files(const Json& line) {
   const auto filled = [&](const char* key) { return line.contains(key) && !line[key].empty(); };
   return filled("files") || filled("described");
@@ -87,7 +96,7 @@ std::set<std::string> files_in_manifest(const std::string& path) {
   try {
     for_whole_lines(path, 0, [&](const std::string& line) {
       const Json json = Json::parse(is_trustworthy(line) ? line : "");
-      if (json.contains("step")) add_names_of(step_from_json(json), shards, names);
+      if (json.contains("step")) add_known_names_of(step_from_json(json), shards, names);
       return true;
     });
   } catch (const Failure&) {
@@ -131,11 +140,7 @@ StepEntry Reader::with_files(std::int64_t step, const std::string& variable) con
 std::set<std::string> Reader::replaced() const {
   std::set<std::string> names;
   for (const StepEntry& step : replaced_) {
-    try {
-      for (std::string& name : shards_->names_of(step)) names.insert(std::move(name));
-    } catch (const Error&) {  // no reader needs what it describes
-    } catch (const Failure&) {
-    }
+    add_known_names_of(step, *shards_, names);
   }
   return names;
 }

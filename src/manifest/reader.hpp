@@ -42,7 +42,8 @@ Outline outline_of(const std::string& path);
 // Adds the names of the step's files, and of the shards that describe them. Throws damaris::Error(DC_E_IO) if a shard is unreadable.
 void add_names_of(const StepEntry& step, ShardReader& shards, std::set<std::string>& names);
 
-// All files that the manifest names, of any run, and its shards; none if it, or a shard, is unreadable.
+// All files that the manifest names, of any run, and its shards, without the files that an unreadable shard names; none if the manifest is
+// unreadable.
 std::set<std::string> files_in_manifest(const std::string& path);
 
 // The lowest step that the last run has stored, as far as its lines are readable; none if there is none.

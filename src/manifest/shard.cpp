@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "codec/checksum.hpp"
@@ -29,6 +30,15 @@ std::string frame(const char* kind, const std::string& content) {
   FrameHeader header = {{}, codec::crc32(content.data(), content.size()), content.size()};
   std::memcpy(header.kind, kind, sizeof header.kind);
   return bytes_of(header) + content;
+}
+
+bool is_whole_frame(const std::string& bytes) {
+  FrameHeader header = {};
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t content = bytes.size() - sizeof header;
+  return std::memcmp(header.kind, kFactsFrame, sizeof header.kind) == 0 && header.bytes == content &&
+         header.checksum == codec::crc32(bytes.data() + sizeof header, content);
 }
 
 // Returns 0, or the errno of the write that failed.
@@ -60,7 +70,7 @@ bool Shard::is_gone() const {
   if (is_named ? has_name_ && !identity_.is(facts) : errno == ENOENT || errno == ENOTDIR) return true;
   const Holder holder = identity_.holder_of(descriptor_, facts);
   if (holder == Holder::unknown) throw_system_failure(errno, "look at", path_);
-  return holder == Holder::other || facts.st_nlink == 0;
+  return holder == Holder::other || facts.st_nlink == 0 || static_cast<std::uint64_t>(facts.st_size) < end_;
 }
 
 // Other servers send their facts only when these change: the file that is gone has them. This process's own are always at hand.
@@ -69,39 +79,54 @@ std::string Shard::carried_facts(std::map<int, Facts>& known, std::uint64_t at) 
   for (auto& [server, facts] : known) {
     std::string one(facts.bytes, '\0');
     const ssize_t got = ::pread(descriptor_, one.data(), one.size(), static_cast<off_t>(facts.at));
-    if (got != static_cast<ssize_t>(one.size())) throw_system_failure(got < 0 ? errno : EIO, "read again", path_);
+    if (got < 0) throw_system_failure(errno, "read again", path_);
+    if (got != static_cast<ssize_t>(one.size()) || !is_whole_frame(one))
+      throw Failure(path_ + ", a shard of the manifest, was overwritten, and with it what server " + std::to_string(server) +
+                        " has said of its datasets: restart the run from the stored steps",
+                    kNoRemedy);
     facts.at = at + frames.size();
     frames += one;
   }
   return frames;
 }
 
-// No two files ever have one name: lines of the manifest may name one that is gone.
+// A file that is removed again unless it is adopted.
+struct Shard::Fresh {
+  Fresh() = default;
+  ~Fresh() {
+    if (descriptor < 0) return;
+    ::close(descriptor);
+    ::unlink(path.c_str());
+  }
+  Fresh(const Fresh&) = delete;
+  Fresh& operator=(const Fresh&) = delete;
+  std::string path;
+  int descriptor = -1;
+};
+
+// No two files ever have one name: lines of the manifest may name one that is gone. All of it is durable, or nothing has changed.
 void Shard::begin() {
   std::map<int, Facts> known = known_;
-  if (known.size() == 1 && !known.begin()->second.text.empty()) known.clear();
+  for (auto one = known.begin(); one != known.end();) one = one->second.text.empty() ? std::next(one) : known.erase(one);
   const std::string text = kShardMagic + carried_facts(known, kMagicBytes);
-  std::string path;
-  const int fresh = make_own(start_, path, O_RDWR, 0666);
-  if (fresh < 0)
-    throw Failure("cannot create the shard " + start_ + "... of the manifest: " + why_not_own(path, errno, kOtherBasename), errno);
-  int error = write_at(fresh, text, 0);
+  Fresh fresh;
+  fresh.descriptor = make_own(start_, fresh.path, O_RDWR, 0666);
+  if (fresh.descriptor < 0)
+    throw Failure("cannot create the shard " + start_ + "... of the manifest: " + why_not_own(fresh.path, errno, kOtherBasename),
+                  errno);
+  int error = write_at(fresh.descriptor, text, 0);
   struct stat facts = {}, named = {};
-  if (error == 0 && ::fstat(fresh, &facts) != 0) error = errno;
-  if (error != 0) {
-    ::close(fresh);
-    ::unlink(path.c_str());
-    throw_system_failure(error, "begin the shard", path);
-  }
+  if (error == 0 && (::fdatasync(fresh.descriptor) != 0 || ::fstat(fresh.descriptor, &facts) != 0)) error = errno;
+  if (error != 0) throw_system_failure(error, "begin the shard", fresh.path);
+  sync_folder_of(fresh.path);
+  made_.insert(fresh.path.substr(fresh.path.rfind('/') + 1));
   close();
-  descriptor_ = fresh;
+  descriptor_ = std::exchange(fresh.descriptor, -1);
   identity_ = FileIdentity(facts);
-  has_name_ = ::stat(path.c_str(), &named) == 0 && identity_.is(named);
-  path_ = path;
-  made_.insert(path_.substr(path_.rfind('/') + 1));
-  known_ = std::move(known);
+  has_name_ = ::stat(fresh.path.c_str(), &named) == 0 && identity_.is(named);
+  path_.swap(fresh.path);
+  known_.swap(known);
   end_ = text.size();
-  sync_folder_of(path_);
 }
 
 Described Shard::append(const std::vector<ServerFiles>& step) {

@@ -36,8 +36,8 @@ class Shard {
   // Appends what the servers report of one step; durable when it returns. Begins a new file if the last one was removed or moved. Throws
   // Failure; nothing of it counts then.
   Described append(const std::vector<ServerFiles>& step);
-  // Whether what was appended is out of reach: the file was removed or moved, for instance with its folder, or the program closed its
-  // descriptor. Throws Failure while the file system does not say so.
+  // Whether what was appended is out of reach: the file was removed, cut or moved, for instance with its folder, or the program closed
+  // its descriptor. Throws Failure while the file system does not say so.
   bool is_gone() const;
   // Whether `name` is that of a file that this object has begun.
   bool has_made(const std::string& name) const { return made_.count(name) > 0; }
@@ -47,6 +47,8 @@ class Shard {
     std::uint64_t at = 0, bytes = 0;  // of the frame with its header
     std::string text;                 // of this process's own server; else ""
   };
+
+  struct Fresh;
 
   void begin();
   std::string carried_facts(std::map<int, Facts>& known, std::uint64_t at) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "codec/checksum.hpp"
@@ -17,7 +18,8 @@
 namespace damaris::manifest {
 namespace {
 
-constexpr std::size_t kMostKnownDatasets = 200'000;  // about 100 MB of facts
+constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;  // of a step: 100 times that of 10 000 servers with 100 variables
+constexpr std::size_t kMostKnownDatasets = 200'000;               // about 100 MB of facts
 
 std::string at_text(std::uint64_t at) { return " at byte " + std::to_string(at); }
 
@@ -82,7 +84,14 @@ std::string ShardReader::bytes_at(const std::string& name, std::uint64_t at, std
                               " bytes, and is to have " + std::to_string(bytes) + at_text(at) + "; restore it from a copy");
   };
   if (at > size || bytes > size - at) throw cut_off();
-  std::string content(bytes, '\0');
+  if (bytes > kMaxFrameBytes)
+    throw Error(DC_E_IO, path + ", a shard of the manifest, has" + at_text(at) + " more than 4 GiB for one step, so it is damaged");
+  std::string content;
+  try {
+    content.resize(bytes);
+  } catch (const std::bad_alloc&) {
+    throw_system_failure(ENOMEM, "read", path);
+  }
   for (std::uint64_t done = 0; done < bytes;) {
     const std::ptrdiff_t got = file.read(&content[done], bytes - done, at + done);
     if (got < 0 && errno == EINTR) continue;
@@ -136,7 +145,17 @@ std::vector<FileEntry> ShardReader::files_of(const std::vector<Described>& descr
   return files;
 }
 
-StepEntry ShardReader::complete(StepEntry step, const std::string& variable) try {
+// A descriptor may be all that the caller has left, and the file may be another one the next time.
+struct ShardReader::Closing {
+  explicit Closing(ShardReader& of) : reader(of) {}
+  ~Closing() { reader.file_.reset(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+  ShardReader& reader;
+};
+
+StepEntry ShardReader::complete(StepEntry step, const std::string& variable) {
+  const Closing closing(*this);
   const std::vector<Described> described = std::exchange(step.described, {});
   keep_only(step.files, variable);
   add_files(step.files, files_of(described, variable), LineOrigin::another_server);
@@ -146,16 +165,14 @@ StepEntry ShardReader::complete(StepEntry step, const std::string& variable) try
     add_files(step.files, std::move(line.files), line.origin);
   }
   step.total = {};
-  file_.reset();  // a descriptor may be all that the caller has left
   if (variable.empty()) return step;
   const auto is_empty = [](const FileEntry& file) { return file.datasets.empty(); };
   step.files.erase(std::remove_if(step.files.begin(), step.files.end(), is_empty), step.files.end());
   return step;
-} catch (const Error& error) {
-  throw Error(error.code(), "step " + std::to_string(step.step) + ": " + error.what());
 }
 
 std::vector<std::string> ShardReader::names_of(const StepEntry& step) {
+  const Closing closing(*this);
   std::vector<std::string> names;
   const auto take = [&](const std::vector<FileEntry>& files, const std::vector<Described>& described) {
     for (const FileEntry& file : files) names.push_back(file.name);
@@ -168,7 +185,6 @@ std::vector<std::string> ShardReader::names_of(const StepEntry& step) {
   };
   take(step.files, step.described);
   for (const FilesOfLine& line : step.later) take(line.files, line.described);
-  file_.reset();
   return names;
 }
 

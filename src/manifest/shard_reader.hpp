@@ -30,6 +30,8 @@ class ShardReader {
  private:
   using Facts = std::shared_ptr<const std::vector<FileEntry>>;
 
+  struct Closing;
+
   const StoredFileReader& open(const std::string& name);
   std::string bytes_at(const std::string& name, std::uint64_t at, std::uint64_t bytes);
   std::string step_at(const Described& described);

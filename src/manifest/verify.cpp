@@ -150,8 +150,10 @@ class Check {
     try {
       step = run_.with_files(number);
     } catch (const Error& error) {
-      return result_.damaged.push_back({-1, "", "", error.what()});
+      undescribed_.insert(number);
+      return result_.damaged.push_back({number, "", "", error.what()});
     } catch (const Failure& failure) {
+      undescribed_.insert(number);
       return (lacks_means(failure.system_error()) ? result_.unread : result_.damaged).push_back({number, "", "", failure.what()});
     }
     for (const FileEntry& file : step.files) {
@@ -249,6 +251,14 @@ class Check {
            name.find(".h5", stem.size()) != std::string::npos;
   }
 
+  // The number in the name of a file; -1 if it has none.
+  static std::int64_t step_of(const std::string& name) {
+    const std::size_t mark = name.rfind(".i"), end = name.rfind(".h5");
+    if (mark == std::string::npos || end == std::string::npos || end < mark + 3 || end > mark + 20) return -1;
+    const std::string number = name.substr(mark + 2, end - mark - 2);
+    return number.find_first_not_of("0123456789") == std::string::npos ? std::stoll(number) : -1;
+  }
+
   // Manifests of other runs in the folder whose files could be taken for this run's by name, or vice versa. Only those of the same
   // user: other users may put anything there.
   std::vector<std::string> records_of_namesakes(const std::string& stem) const {
@@ -283,7 +293,7 @@ class Check {
       };
       const bool is_listed = noted.count(name) > 0 || replaced.count(name) > 0;
       const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
-      const bool ours = is_of(plain, stem) && (is_listed || !is_others);
+      const bool ours = is_of(plain, stem) && (is_listed || !is_others) && undescribed_.count(step_of(name)) == 0;
       if (ours && known_.count(name) == 0) list_of(name).push_back(name);
     }
     for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
@@ -293,7 +303,8 @@ class Check {
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
   std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> reported_;
-  std::set<std::string> known_;  // files that lines name
+  std::set<std::string> known_;         // files that lines name
+  std::set<std::int64_t> undescribed_;  // steps with an unreadable shard, which may name their files
   ViewFileCount views_;
   Verification result_;
 };

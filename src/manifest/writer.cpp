@@ -209,10 +209,11 @@ void ManifestWriter::report(StepEntry&& record, Instant since) {
   record.reporters = {{entry_host(), host_.server_index}};
   add_unrecorded(to_json(record));
   if (existing_ == Existing::recover) return collect_whole(std::move(record), since);
-  ServerReport report = report_of(record, host_.server_index, keeps_manifest(), facts_);
+  std::string facts = facts_;
+  ServerReport report = report_of(record, host_.server_index, keeps_manifest(), facts);
   if (!keeps_manifest()) {
-    const bool sent = send_to_keeper(to_message(report), "of step " + std::to_string(record.step));
-    if (!sent) facts_.clear();  // the next report brings them
+    // Unless it is sent, the next report brings the facts again.
+    if (send_to_keeper(to_message(report), "of step " + std::to_string(record.step))) facts_ = std::move(facts);
     return;
   }
   collector_.add(connected_ ? host_.server_index : 0, std::move(report));
@@ -408,6 +409,7 @@ void ManifestWriter::finish(bool leaves_steps) {
     if (!leaves_steps) append_end();
   } catch (const Failure& failure) {
     if (!leaves_steps) note_lines();
+    if (file_ != nullptr) file_->keep_run();  // by it the next run knows the notes
     throw Failure("the manifest lacks " + (lines_.empty() ? "the end of the run" : steps_text(lines_)) + ": " + failure.what(),
                   failure.system_error());
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,9 +67,21 @@ int run(const Options& options) {
   reader.read_on();
   const bool whole = options.step || !options.variable.empty();
   std::size_t shown = 0;
+  bool is_damaged = !reader.damaged().empty();
+  const auto complain = [&](const std::string& what) {
+    is_damaged = true;
+    std::fprintf(stderr, "damaris manifest: %s\n", without_controls(what).c_str());
+  };
   for (const auto& [number, line] : reader.steps()) {
     if (options.step && number != *options.step) continue;
-    const manifest::StepEntry step = whole || options.json ? reader.with_files(number, options.variable) : line;
+    manifest::StepEntry step = line;
+    try {
+      if (whole || options.json) step = reader.with_files(number, options.variable);
+    } catch (const std::exception& error) {  // of this step alone
+      complain(format("step {}: {}", number, error.what()));
+      ++shown;
+      continue;
+    }
     if (!options.variable.empty() && step.files.empty()) continue;
     ++shown;
     if (options.json)
@@ -76,13 +89,12 @@ int run(const Options& options) {
     else
       print_step(step, reader.why_partial(number), whole);
   }
-  for (const std::string& damage : reader.damaged())
-    std::fprintf(stderr, "damaris manifest: %s\n", without_controls(damage).c_str());
+  for (const std::string& damage : reader.damaged()) complain(damage);
   if (shown == 0 && whole)
     throw Error(DC_E_NOT_STORED, format("{} has no {}{}; without options, damaris manifest lists its steps", record,
                                         options.step ? format("step {}", *options.step) : "step",
                                         options.variable.empty() ? "" : " with '" + options.variable + "'"));
-  return reader.damaged().empty() ? 0 : 1;
+  return is_damaged ? 1 : 0;
 }
 
 void describe(CLI::App& app, Options& options) {

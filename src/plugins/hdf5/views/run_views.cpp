@@ -112,11 +112,22 @@ RunViews::Work RunViews::work() {
   }
 }
 
+void RunViews::leave_out(std::int64_t step, const std::string& why) {
+  if (!left_out_.insert(step).second) return;
+  host_.log(host_.self, 1, ("hdf5: the views omit step " + std::to_string(step) + ": " + why).c_str());
+}
+
 // Loads the files of the steps, as far as the memory suffices. Returns whether it suffices for all.
 bool RunViews::load(Steps& steps) {
   Need need;
   for (const auto& [number, record] : record_.steps()) {
-    manifest::StepEntry step = record_.with_files(number);
+    manifest::StepEntry step;
+    try {
+      step = record_.with_files(number);
+    } catch (const Error& error) {  // the others can be shown
+      leave_out(number, error.what());
+      continue;
+    }
     need.add(step);
     needed_bytes_ = need.bytes();
     if (needed_bytes_ > memory_bytes_) return false;

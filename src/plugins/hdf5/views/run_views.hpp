@@ -56,6 +56,7 @@ class RunViews : public manifest::Views {
   void warn_of_16_bits(const GlobalView& view);
   void read_on();
   bool load(Steps& steps);
+  void leave_out(std::int64_t step, const std::string& why);
   void stop_updates(Steps&& fitting);
 
   const dc_host_t& host_;
@@ -66,8 +67,9 @@ class RunViews : public manifest::Views {
   std::uint64_t memory_bytes_;
   bool has_xdmf_;
   bool stopped_ = false;
-  std::set<std::string> reported_;  // variables of 16 bits that were logged
-  std::uint64_t needed_bytes_ = 0;  // for the steps that load() was to load
+  std::set<std::int64_t> left_out_;  // steps of which that was logged
+  std::set<std::string> reported_;   // variables of 16 bits that were logged
+  std::uint64_t needed_bytes_ = 0;   // for the steps that load() was to load
   bool due_ = false, again_ = false;
   std::unique_ptr<Writing> writing_;
   Now now_;
