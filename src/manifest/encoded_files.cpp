@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <type_traits>
 
 #include "file_entries.hpp"
 #include "sealed_line.hpp"

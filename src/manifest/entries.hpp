@@ -96,7 +96,7 @@ struct StepEntry {
   bool complete = true;
   bool recovered = false;             // stored from the region of a dead server; replaces what that server may have stored
   std::vector<FileEntry> files;       // by server
-  std::vector<Described> described;   // and the files that shards describe: files_of() in shard_reader.hpp adds them to `files`
+  std::vector<Described> described;   // and the files that shards describe: ShardReader::complete adds them to `files`
   std::vector<FilesOfLine> later;     // of lines merged since, if any of the lines has `described`
   FilesTotal total;                   // of the files in shards
   std::vector<std::int32_t> absent;   // clients without a write, sorted
