@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/box.hpp"
-#include "core/base/json.hpp"
+#include "core/base/json_fwd.hpp"
 
 namespace damaris::manifest {
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "output_folder.hpp"
@@ -249,6 +250,8 @@ Seal ManifestFile::last_seal() const {
   if (got < 0) throw_system_failure(errno, "read", path_);
   return got == sizeof bytes ? seal_of({bytes, kSealBytes}) : "";
 }
+
+bool ManifestFile::append(const Json& line, const std::function<void()>& then) { return append(std::vector<Json>{line}, then); }
 
 bool ManifestFile::append(const std::vector<Json>& lines, const std::function<void()>& then) {
   if (is_gone()) return false;

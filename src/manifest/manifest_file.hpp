@@ -57,7 +57,7 @@ class ManifestFile {
   // Appends lines. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves nothing of them in the file. `then`
   // performs what they announce, before any other process can append; if it throws, they stay.
   bool append(const std::vector<Json>& lines, const std::function<void()>& then = {});
-  bool append(const Json& line, const std::function<void()>& then = {}) { return append(std::vector<Json>{line}, then); }
+  bool append(const Json& line, const std::function<void()>& then = {});
   // The run's line stays though the run has stored nothing: it would be taken back at the end, and recovery needs it.
   void keep_run();
   // Removes the lines of earlier runs that this one has replaced, by renaming a new file into place: a crash leaves one of the two,

@@ -7,6 +7,7 @@
 
 #include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "sealed_line.hpp"
 #include "server_entry.hpp"
 

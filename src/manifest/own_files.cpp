@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/json.hpp"
 #include "entries.hpp"
 #include "reader.hpp"
 #include "sealed_line.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "sealed_line.hpp"
 
 namespace damaris::manifest {

@@ -1,4 +1,5 @@
 #include "server_entry.hpp"
+#include "core/base/json.hpp"
 
 #include <damaris/error.hpp>
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/base/json.hpp"
 #include "encoded_files.hpp"
 
 namespace damaris::manifest {

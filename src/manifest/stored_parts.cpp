@@ -93,7 +93,7 @@ FoundParts parts_at_position(const StepEntry& step, const std::vector<DatasetInF
     open = std::move(left);
   }
   if (open.empty()) return found;
-  const std::string missing = text_of(open.front()), wanted = text_of(found.frame);
+  const std::string missing = box_text(open.front()), wanted = box_text(found.frame);
   throw Error(DC_E_NOT_STORED, "elements" + missing + (open.size() > 1 ? " and others" : "") +
                                    (missing == wanted ? "" : " of" + wanted) + " were not stored" + reasons(step));
 }
@@ -172,7 +172,7 @@ FoundParts find_parts(const StepEntry& step, const dc_read_t& read) {
   throw Error(DC_E_SHAPE, "it was stored without positions; read it without dc_set_position: each client then gets its own block");
 }
 
-std::string text_of(const Box& box) {
+std::string box_text(const Box& box) {
   Extents last = {};
   for (int d = 0; d < box.ndims; ++d) last[static_cast<std::size_t>(d)] = box.high[d] - 1;
   return " " + list_of(box.ndims, box.low.data()) + " to " + list_of(box.ndims, last.data());

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/own_file.hpp"
 #include "output_folder.hpp"

@@ -14,6 +14,7 @@
 #include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "output_folder.hpp"
 #include "sealed_line.hpp"
 
@@ -293,6 +294,14 @@ void ManifestWriter::append(const std::function<std::vector<Json>()>& lines, con
     if (tries == kTries) throw_system_failure(ENOENT, "add to the manifest", names_.of_run(".jsonl"));
     open();
   }
+}
+
+void ManifestWriter::append(const std::vector<Json>& lines) {
+  append([&] { return lines; });
+}
+
+void ManifestWriter::append(const Json& line, const std::function<void()>& then) {
+  append([&] { return std::vector<Json>{line}; }, then);
 }
 
 // A step that a shard describes already keeps that, unless the file is gone.

@@ -124,12 +124,8 @@ class ManifestWriter {
   bool try_lines(bool last = false);
   bool insist(const Failure& failure);
   void append(const std::function<std::vector<Json>()>& lines, const std::function<void()>& then = {});
-  void append(const std::vector<Json>& lines) {
-    append([&] { return lines; });
-  }
-  void append(const Json& line, const std::function<void()>& then = {}) {
-    append([&] { return std::vector<Json>{line}; }, then);
-  }
+  void append(const std::vector<Json>& lines);
+  void append(const Json& line, const std::function<void()>& then = {});
   std::string entry_host() const { return apart() ? host_.host_name : ""; }
   void write_lines();
   void describe(DueStep& due);

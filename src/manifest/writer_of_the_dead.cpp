@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "unrecorded.hpp"
 #include "writer.hpp"
 

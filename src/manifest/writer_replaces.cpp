@@ -9,6 +9,7 @@
 
 #include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "writer.hpp"
 
 namespace damaris::manifest {
@@ -17,7 +18,7 @@ namespace damaris::manifest {
 void ManifestWriter::replace_earlier_runs() {
   if (std::exchange(replaced_, true) || existing_ != Existing::overwrite) return;
   own_files_.remove_earlier();
-  send_to_others({{"replaced", true}});  // a server that misses the message removes them at its end
+  send_to_others(Json{{"replaced", true}});  // a server that misses the message removes them at its end
   if (!file_->is_first()) return;
   for (const char* suffix : {".h5", ".xmf"}) ::unlink(names_.of_run(suffix).c_str());
   remove_files_of_others();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/json.hpp"
 #include "writer.hpp"
 
 namespace damaris::manifest {

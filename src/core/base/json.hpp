@@ -1,4 +1,4 @@
-// JSON values: the one place that includes nlohmann-json.
+// JSON values: with json_fwd.hpp the one place that includes nlohmann-json.
 // Used by: the compiled model in the region, manifests, messages between servers, tools and benchmarks; never on the hot path.
 #pragma once
 
@@ -9,8 +9,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/json_fwd.hpp"
+
 namespace damaris {
-using Json = nlohmann::ordered_json;
 
 // Serializes to one line, or with `indent`. Bytes that are not valid UTF-8, as in some paths, become U+FFFD.
 inline std::string text_of(const Json& json, int indent = -1) {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "core/base/json.hpp"
 #include "manifest/reader.hpp"
 #include "support/temp_folder.hpp"
 

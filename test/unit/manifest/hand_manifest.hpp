@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
+#include "core/base/json.hpp"
 #include "manifest/entries.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 

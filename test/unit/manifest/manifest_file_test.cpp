@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_folder.hpp"
 
@@ -45,7 +46,8 @@ struct Opened {
   std::unique_ptr<ManifestFile> file;
 };
 
-TEST_CASE("a manifest whose state is refused for a while is not taken for one that has gone, and goes on afterwards") {
+TEST_CASE("a manifest whose state is refused for a while is not taken for one that has gone, and goes on afterwards",
+          "[unpromised]") {
   const TempFolder folder;
   const int error = GENERATE(EIO, ETIMEDOUT, ESTALE);
   Opened opened(folder);
@@ -60,7 +62,7 @@ TEST_CASE("a manifest whose state is refused for a while is not taken for one th
   CHECK(open_files(folder) == 2);
 }
 
-TEST_CASE("a manifest that is closed while its state is refused leaves nothing open") {
+TEST_CASE("a manifest that is closed while its state is refused leaves nothing open", "[unpromised]") {
   const TempFolder folder;
   {
     Opened opened(folder);

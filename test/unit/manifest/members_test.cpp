@@ -1,5 +1,6 @@
 // Which servers take part in a run, by its manifest.
 #include "manifest/members.hpp"
+#include "core/base/json.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/base/json.hpp"
 #include "manifest/reader.hpp"
 
 namespace damaris::manifest {

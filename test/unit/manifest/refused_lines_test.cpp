@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/failure.hpp"
+#include "core/base/json.hpp"
 #include "manifest/sealed_line.hpp"
 #include "support/file_limit.hpp"
 #include "support/temp_folder.hpp"

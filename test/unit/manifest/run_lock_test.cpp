@@ -94,7 +94,7 @@ TEST_CASE("on a file system that numbers a file differently by its path a basena
   inode_mask = 0;
 }
 
-TEST_CASE("a lock file that is removed whenever it is created is an error, and not retried forever") {
+TEST_CASE("a lock file that is removed whenever it is created is an error, and not retried forever", "[unpromised]") {
   const Folder folder;
   removes_locks = true;
   CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains(folder.lock() + ": it is removed again and again"));
@@ -157,7 +157,7 @@ TEST_CASE("no other user can open the lock file, and what others have put in its
   }
 }
 
-TEST_CASE("a lock whose descriptor the program has closed is void, whether or not it has reused the number") {
+TEST_CASE("a lock whose descriptor the program has closed is void, whether or not it has reused the number", "[unpromised]") {
   const Folder folder;
   const bool reuses = GENERATE(false, true);
   RunLock lost = lock_of(folder.record(), "run a", "node.s0");
@@ -192,7 +192,7 @@ int open_locks(const Folder& folder) {
   return count;
 }
 
-TEST_CASE("a lock file whose state is refused for a while stays locked, and the error is that of the file system") {
+TEST_CASE("a lock file whose state is refused for a while stays locked, and the error is that of the file system", "[unpromised]") {
   const Folder folder;
   const int error = GENERATE(EIO, ETIMEDOUT, ESTALE);
   RunLock ours = lock_of(folder.record(), "run a", "node.s0", false);
@@ -209,7 +209,8 @@ TEST_CASE("a lock file whose state is refused for a while stays locked, and the 
   CHECK(open_locks(folder) == 1);
 }
 
-TEST_CASE("a process that holds the lock is not overlooked because the state or the lock of the file is refused for a while") {
+TEST_CASE("a process that holds the lock is not overlooked because the state or the lock of the file is refused for a while",
+          "[unpromised]") {
   const Folder folder;
   RunLock first = lock_of(folder.record(), "run", "node.s0");
   first.unlock();
@@ -226,7 +227,7 @@ TEST_CASE("a process that holds the lock is not overlooked because the state or 
   }
 }
 
-TEST_CASE("a lock that is given up while the state of its file is refused can be taken by the same member again") {
+TEST_CASE("a lock that is given up while the state of its file is refused can be taken by the same member again", "[unpromised]") {
   const Folder folder;
   const bool held = GENERATE(false, true);
   std::optional<RunLock> first(std::in_place, folder.record(), "run", "node.s0", true, std::chrono::milliseconds(20));
@@ -239,7 +240,8 @@ TEST_CASE("a lock that is given up while the state of its file is refused can be
   CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s0"));
 }
 
-TEST_CASE("a lock that cannot be taken because the file system fails is a failure that may pass, and leaves nothing open") {
+TEST_CASE("a lock that cannot be taken because the file system fails is a failure that may pass, and leaves nothing open",
+          "[unpromised]") {
   const Folder folder;
   const int state = GENERATE(0, EIO), lock = state == 0 ? EIO : 0;
   for (const bool shared : {false, true}) {

@@ -91,7 +91,7 @@ TEST_CASE("a shard gives back the files of each step, whole or of one variable, 
   CHECK(reader.names_of(line_of(third)) == std::vector<std::string>{file_of(0, 2).name, file_of(1, 2).name});
 }
 
-TEST_CASE("a shard that is removed or moved is begun anew, with the facts that other servers sent once") {
+TEST_CASE("a shard that is removed or moved is begun anew, with the facts that other servers sent once", "[unpromised]") {
   Written run;
   const Described lost = run.step(0);
   if (GENERATE(true, false))

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "core/base/json.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/base/json.hpp"
 #include "manifest/manifest_file.hpp"
 #include "manifest/reader.hpp"
 #include "plugins/hdf5/file/handle.hpp"

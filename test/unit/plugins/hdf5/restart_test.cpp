@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/json.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 

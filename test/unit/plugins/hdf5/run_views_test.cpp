@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/json.hpp"
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
@@ -142,7 +143,7 @@ TEST_CASE("a view whose line finds that the manifest was replaced is finished al
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("a view whose descriptor another file has is given up and written anew, and that file stays as it is") {
+TEST_CASE("a view whose descriptor another file has is given up and written anew, and that file stays as it is", "[unpromised]") {
   Views run;
   each_look = seconds(0);
   auto views = std::make_unique<RunViews>(*run.host.view(), run.record(), kMuch, look);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "core/base/json.hpp"
 #include "manifest/unrecorded.hpp"
 #include "plugins/hdf5/file/handle.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
