@@ -1,19 +1,21 @@
 // damaris-bench: what the budgets of docs/performance.md are measured with. Reached as `damaris bench` too.
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "machine.hpp"
 #include "progress.hpp"
-#include "verbs.hpp"
-#if DAMARIS_BENCH_STORAGE
-#endif
 #include "report.hpp"
+#include "tools/command_line.hpp"
+#include "verbs.hpp"
 
 namespace {
+
+using damaris::tools::CommandLine;
 
 struct Options {
   std::string json, folder, fields;
@@ -38,64 +40,64 @@ std::string folder_missing(const std::string& file) {
   return folder.empty() || std::filesystem::is_directory(folder) ? "" : "there is no folder " + folder.string();
 }
 
-void add_options(CLI::App& verb, Options& options) {
-  verb.add_option("--json", options.json, "Write machine, rows and details to this file")->check(folder_missing);
+void add_options(CommandLine& verb, Options& options) {
+  verb.add_option("--json", options.json, "Write machine, rows and details to this file").check(folder_missing);
   verb.add_flag("--quick", options.quick, "Few samples: only checks that everything runs; the figures mean little");
 }
 
-void add_folder(CLI::App& verb, Options& options) {
+void add_folder(CommandLine& verb, Options& options) {
   verb.add_option("--folder", options.folder, "Where the files are written (default: the system's temporary folder)")
-      ->check(CLI::ExistingDirectory);
+      .existing_folder();
 }
 
-void add_write(CLI::App& app, Options& options) {
-  CLI::App* const write = app.add_subcommand(
+void add_write(CommandLine& command, Options& options) {
+  CommandLine write = command.add_subcommand(
       "write", "dc_write against memcpy into shared memory and the classic parts; servers idle and busy; 1 to N clients");
-  add_options(*write, options);
-  add_folder(*write, options);
+  add_options(write, options);
+  add_folder(write, options);
   write
-      ->add_option("--clients", options.clients,
-                   "Measure 1, 2, 4, ... and this many clients at a time (default: as many as have a core beside the server's)")
-      ->check(CLI::Range(1, damaris::bench::kMostClients));
+      .add_option("--clients", options.clients,
+                  "Measure 1, 2, 4, ... and this many clients at a time (default: as many as have a core beside the server's)")
+      .shown_range(1, damaris::bench::kMostClients);
 }
 
 #if DAMARIS_BENCH_STORAGE
-void add_reduce(CLI::App& app, Options& options) {
-  CLI::App* const reduce =
-      app.add_subcommand("reduce", "Compression before HDF5 against HDF5's own shuffle and deflate 1, by CPU time");
-  add_options(*reduce, options);
-  reduce->add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets (default: a small slice of CM1's)")
-      ->check(CLI::ExistingFile);
-  add_folder(*reduce, options);
+void add_reduce(CommandLine& command, Options& options) {
+  CommandLine reduce =
+      command.add_subcommand("reduce", "Compression before HDF5 against HDF5's own shuffle and deflate 1, by CPU time");
+  add_options(reduce, options);
+  reduce.add_option("--fields", options.fields, "HDF5 file with groups of 3D float32 datasets (default: a small slice of CM1's)")
+      .existing_file();
+  add_folder(reduce, options);
 }
 
-void add_persist(CLI::App& app, Options& options) {
-  CLI::App* const persist = app.add_subcommand("persist", "Storing a step against pwrite, and fsync, of the same bytes");
-  add_options(*persist, options);
-  add_folder(*persist, options);
+void add_persist(CommandLine& command, Options& options) {
+  CommandLine persist = command.add_subcommand("persist", "Storing a step against pwrite, and fsync, of the same bytes");
+  add_options(persist, options);
+  add_folder(persist, options);
 }
 
-void add_never_stops(CLI::App& app, Options& options) {
-  CLI::App* const never_stops =
-      app.add_subcommand("never-stops", "Write phases while the storage hangs, is slow, or a plugin sleeps, against quiet ones");
-  add_options(*never_stops, options);
-  add_folder(*never_stops, options);
+void add_never_stops(CommandLine& command, Options& options) {
+  CommandLine never_stops = command.add_subcommand(
+      "never-stops", "Write phases while the storage hangs, is slow, or a plugin sleeps, against quiet ones");
+  add_options(never_stops, options);
+  add_folder(never_stops, options);
 }
 
-void add_slots(CLI::App& app, Options& options) {
-  CLI::App* const slots = app.add_subcommand("slots", "Four servers on a storage with one bottleneck, with and without turns");
-  add_options(*slots, options);
-  add_folder(*slots, options);
+void add_slots(CommandLine& command, Options& options) {
+  CommandLine slots = command.add_subcommand("slots", "Four servers on a storage with one bottleneck, with and without turns");
+  add_options(slots, options);
+  add_folder(slots, options);
 }
 #endif
 
-damaris::bench::Report run(const CLI::App& app, const Options& options) {
-  if (app.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
+damaris::bench::Report run(const CommandLine& command, const Options& options) {
+  if (command.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
 #if DAMARIS_BENCH_STORAGE
-  if (app.got_subcommand("never-stops")) return damaris::bench::run_never_stops(options.quick, options.folder);
-  if (app.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
-  if (app.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
-  if (app.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
+  if (command.got_subcommand("never-stops")) return damaris::bench::run_never_stops(options.quick, options.folder);
+  if (command.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
+  if (command.got_subcommand("persist")) return damaris::bench::run_persist(options.quick, options.folder);
+  if (command.got_subcommand("reduce")) return damaris::bench::run_reduce(options.quick, options.folder, options.fields);
 #endif
   return damaris::bench::run_queue(options.quick);
 }
@@ -104,33 +106,28 @@ damaris::bench::Report run(const CLI::App& app, const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures what Damaris costs, as ratios inside one run, against what it replaces.", "damaris-bench");
-  app.require_subcommand(1);
-  add_write(app, options);
-  CLI::App& queue = *app.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
+  CommandLine command("Measures what Damaris costs, as ratios inside one run, against what it replaces.", "damaris-bench");
+  add_write(command, options);
+  CommandLine queue = command.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
   add_options(queue, options);
 #if DAMARIS_BENCH_STORAGE
-  add_reduce(app, options);
-  add_persist(app, options);
-  add_slots(app, options);
-  add_never_stops(app, options);
+  add_reduce(command, options);
+  add_persist(command, options);
+  add_slots(command, options);
+  add_never_stops(command, options);
 #endif
-  app.footer(
+  command.footer(
       "Pins one client and one server to the first two cores it may use, several clients to the first ones and their server to "
       "the\n"
       "last. In the source tree there are also: ./dev bench phases, cm1, compression, and all for everything with a page of "
       "pictures.\n"
       "Exit status: 0 success, 1 a failure, 2 wrong usage, 130 interrupted.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const std::optional<int> status = command.parse(argc, argv)) return *status;
   try {
     ::setenv("DAMARIS_JOB", ("bench-" + std::to_string(::getpid())).c_str(), 1);  // beside other runs, and beside other benchmarks
     damaris::bench::catch_interrupts();
     const damaris::Json machine = damaris::bench::describe_machine();
-    finish(options, machine, run(app, options));
+    finish(options, machine, run(command, options));
     return 0;
   } catch (const std::exception& error) {
     if (damaris::bench::was_interrupted()) {  // whatever it led to: a terminal's interrupt ends the servers, too

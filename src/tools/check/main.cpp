@@ -4,7 +4,6 @@
 // Before it: the XML. After it: text or JSON on standard output, errors on standard error.
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
@@ -17,13 +16,14 @@
 
 #include "config/advice.hpp"
 #include "config/config.hpp"
+#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "tools/check/plugins.hpp"
 #include "tools/check/report.hpp"
 #include "tools/check/text_table.hpp"
-#include "tools/program.hpp"
+#include "tools/command_line.hpp"
 
 namespace {
 
@@ -81,7 +81,7 @@ int run(const Options& options) {
   try {
     return check_file(options);
   } catch (const Error& error) {
-    if (error.code() == DC_E_ARGUMENT) throw CLI::ValidationError(error.sentence());
+    if (error.code() == DC_E_ARGUMENT) throw tools::WrongUsage(error.sentence());
     if (options.json)
       print(stdout, check::json_failure(options.file, error.sentence()));
     else
@@ -91,32 +91,31 @@ int run(const Options& options) {
 }
 
 // The options and their help.
-void describe(CLI::App& app, Options& options) {
-  app.add_option("FILE", options.file, "The XML file")->required()->type_name("");
-  app.add_option("-k,--steps,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->type_name("K");
-  app.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
-      ->check(CLI::Range(1, 1 << 20).description(""))
-      ->type_name("N");
-  app.add_option("-s,--set", options.settings, "Value of a parameter the program sets (repeatable)")
-      ->type_name("NAME=N")
-      ->expected(1)
-      ->take_all();
-  app.add_flag("--json", options.json, "Print JSON");
-  app.add_flag("--load-plugins", options.load_plugins, "Load the plugins too: runs their start-up code");
-  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
+void describe(tools::CommandLine& command, Options& options) {
+  command.add_option("FILE", options.file, "The XML file").required().type_name("");
+  command.add_option("-k,--steps,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
+      .range(1, 1'000'000)
+      .type_name("K");
+  command.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
+      .range(1, 1 << 20)
+      .type_name("N");
+  command.add_option("-s,--set", options.settings, "Value of a parameter the program sets (repeatable)")
+      .type_name("NAME=N")
+      .repeatable();
+  command.add_flag("--json", options.json, "Print JSON");
+  command.add_flag("--load-plugins", options.load_plugins, "Load the plugins too: runs their start-up code");
+  command.add_version("damaris " DAMARIS_VERSION);
+  command.footer("Exit status: 0 the configuration is valid, 1 it is not, 2 wrong usage.\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  tools::CommandLine command(
       "Checks a configuration without MPI, and shows what it means: the model, the\nbytes per client and step, and the buffer "
       "it needs.",
       "damaris check");
-  describe(app, options);
-  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+  describe(command, options);
+  return command.run(argc, argv, [&] { return run(options); });
 }

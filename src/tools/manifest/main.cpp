@@ -4,8 +4,6 @@
 #include <damaris/version.h>
 #include <damaris/error.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -19,7 +17,7 @@
 #include "core/base/units.hpp"
 #include "manifest/reader.hpp"
 #include "manifest/verify.hpp"
-#include "tools/program.hpp"
+#include "tools/command_line.hpp"
 
 namespace {
 
@@ -97,22 +95,22 @@ int run(const Options& options) {
   return is_damaged ? 1 : 0;
 }
 
-void describe(CLI::App& app, Options& options) {
-  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
-      ->required()
-      ->type_name("");
-  app.add_option("--step", options.step, "Only this step, with its files and datasets")->type_name("K");
-  app.add_option("--variable", options.variable, "Only the datasets of this variable, such as fields/theta")->type_name("V");
-  app.add_flag("--json", options.json, "Print a line of JSON for each step, with its files, for jq");
-  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer("Exit status: 0 printed, 1 there is no such step, or a line is damaged, 2 wrong usage.\n");
+void describe(tools::CommandLine& command, Options& options) {
+  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      .required()
+      .type_name("");
+  command.add_option("--step", options.step, "Only this step, with its files and datasets").type_name("K");
+  command.add_option("--variable", options.variable, "Only the datasets of this variable, such as fields/theta").type_name("V");
+  command.add_flag("--json", options.json, "Print a line of JSON for each step, with its files, for jq");
+  command.add_version("damaris " DAMARIS_VERSION);
+  command.footer("Exit status: 0 printed, 1 there is no such step, or a line is damaged, 2 wrong usage.\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Prints what the manifest of a run says of its steps and their files.", "damaris manifest");
-  describe(app, options);
-  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+  tools::CommandLine command("Prints what the manifest of a run says of its steps and their files.", "damaris manifest");
+  describe(command, options);
+  return command.run(argc, argv, [&] { return run(options); });
 }

@@ -3,8 +3,6 @@
 // Before it: a server that was killed. After it: the files and the manifest of its run.
 #include <damaris/version.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -20,7 +18,7 @@
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "server/recovery.hpp"
-#include "tools/program.hpp"
+#include "tools/command_line.hpp"
 
 namespace {
 
@@ -118,18 +116,19 @@ int run(const Options& options) {
   return all ? 0 : 1;
 }
 
-void describe(CLI::App& app, Options& options) {
-  app.add_option("REGION", options.regions, "Names below /dev/shm (default: all of this user's\nwhose servers are dead)")
-      ->type_name("");
-  app.add_flag("--list", options.list, "Only say what is there");
-  app.add_option("--basename", options.basename,
-                 "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
-      ->type_name("PATH")
-      ->check(CLI::Validator([](const std::string& path) { return path.empty() ? "it is empty" : ""; }, "", ""));
-  app.add_flag("--give-up-spilled", options.give_up_spilled,
-               "Store the rest when the spill file is lost or\ndamaged, without what was in it");
-  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer("Exit status: 0 all is stored, 1 something is not or cannot be looked at, 2 wrong usage.\n");
+void describe(tools::CommandLine& command, Options& options) {
+  command.add_option("REGION", options.regions, "Names below /dev/shm (default: all of this user's\nwhose servers are dead)")
+      .type_name("");
+  command.add_flag("--list", options.list, "Only say what is there");
+  command
+      .add_option("--basename", options.basename,
+                  "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
+      .type_name("PATH")
+      .check([](const std::string& path) { return path.empty() ? "it is empty" : ""; });
+  command.add_flag("--give-up-spilled", options.give_up_spilled,
+                   "Store the rest when the spill file is lost or\ndamaged, without what was in it");
+  command.add_version("damaris " DAMARIS_VERSION);
+  command.footer("Exit status: 0 all is stored, 1 something is not or cannot be looked at, 2 wrong usage.\n");
 }
 
 }  // namespace
@@ -137,10 +136,10 @@ void describe(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   damaris::prepare_own_process();
   Options options;
-  CLI::App app(
+  tools::CommandLine command(
       "Stores what dead servers of this node left in shared memory: every dataset that was\npublished, in the files and "
       "the manifest of its run. Then removes their regions.",
       "damaris recover");
-  describe(app, options);
-  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+  describe(command, options);
+  return command.run(argc, argv, [&] { return run(options); });
 }

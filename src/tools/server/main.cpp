@@ -1,11 +1,12 @@
 // damaris-server: the server as a process of its own, without MPI. Clients attach with dc_initialize.
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
 
 #include "api/spawn_server.hpp"
 #include "config/config.hpp"
@@ -17,7 +18,7 @@
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/start_lock.hpp"
 #include "server/start.hpp"
-#include "tools/program.hpp"
+#include "tools/command_line.hpp"
 
 namespace {
 
@@ -128,14 +129,14 @@ int serve(const Options& options) {
 }
 
 // The options and their help.
-void describe(CLI::App& app, Options& options) {
-  app.add_option("FILE", options.config, "The XML file, the same as the clients'")->required()->type_name("");
-  app.add_option("--clients", options.clients, "Clients on this node (default: what the XML\nsays, else the launcher, else 1)")
-      ->check(CLI::Range(1, damaris::model::kMostClients).description(""))
-      ->type_name("N");
-  app.add_flag("--detach", options.detach, "Go to the background once ready; survives the\nend of the shell and of mpirun");
-  app.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to")->group("");
-  app.footer(
+void describe(damaris::tools::CommandLine& command, Options& options) {
+  command.add_option("FILE", options.config, "The XML file, the same as the clients'").required().type_name("");
+  command.add_option("--clients", options.clients, "Clients on this node (default: what the XML\nsays, else the launcher, else 1)")
+      .range(1, damaris::model::kMostClients)
+      .type_name("N");
+  command.add_flag("--detach", options.detach, "Go to the background once ready; survives the\nend of the shell and of mpirun");
+  command.add_option("--ready-fd", options.ready_fd, "For the client that starts the server: descriptor to say 'ok' to").hidden();
+  command.footer(
       "SIGTERM and SIGINT: store what was published, then leave.\n"
       "Exit status: 0 success, 1 a failure was reported, 2 wrong usage.\n");
 }
@@ -145,12 +146,12 @@ void describe(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   damaris::prepare_own_process();
   Options options;
-  CLI::App app(
+  damaris::tools::CommandLine command(
       "Serves the clients of one node from a process of its own, without MPI, until\nall have finalized and their data are "
       "durable.",
       "damaris server");
-  describe(app, options);
-  return damaris::tools::run_program(app, argc, argv, [&] {
+  describe(command, options);
+  return command.run(argc, argv, [&] {
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
     damaris::reset_inherited_signals();

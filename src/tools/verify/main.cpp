@@ -5,8 +5,6 @@
 #include <unistd.h>
 #include <damaris/error.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -20,7 +18,7 @@
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
-#include "tools/program.hpp"
+#include "tools/command_line.hpp"
 #include "tools/verify/open_files.hpp"
 
 namespace {
@@ -186,15 +184,15 @@ int run(const Options& options) {
              : 1;
 }
 
-void describe(CLI::App& app, Options& options) {
-  app.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
-      ->required()
-      ->type_name("");
-  app.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
-  app.add_flag("--views", options.views, "Count the files that a read of each view opens against the limit of open files");
-  app.add_flag("--json", options.json, "Print JSON");
-  app.set_version_flag("--version", "damaris " DAMARIS_VERSION);
-  app.footer(
+void describe(tools::CommandLine& command, Options& options) {
+  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      .required()
+      .type_name("");
+  command.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");
+  command.add_flag("--views", options.views, "Count the files that a read of each view opens against the limit of open files");
+  command.add_flag("--json", options.json, "Print JSON");
+  command.add_version("damaris " DAMARIS_VERSION);
+  command.footer(
       "What no server came to record, as when it was killed, it finds only in the shared memory\nof this node.\n\n"
       "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded,\nnot stored or cannot be read, "
       "2 wrong usage.\n");
@@ -205,7 +203,8 @@ void describe(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   hdf5::close_nothing_at_exit();
   Options options;
-  CLI::App app("Checks the files of a run against its manifest: their bytes, and the values of\nevery dataset.", "damaris verify");
-  describe(app, options);
-  return damaris::tools::run_program(app, argc, argv, [&] { return run(options); });
+  tools::CommandLine command("Checks the files of a run against its manifest: their bytes, and the values of\nevery dataset.",
+                             "damaris verify");
+  describe(command, options);
+  return command.run(argc, argv, [&] { return run(options); });
 }
