@@ -38,19 +38,50 @@ target_include_directories(damaris_headers INTERFACE
 # What is installed, without tests and examples.
 add_custom_target(installed)
 
-# damaris_object_library(name SOURCES ... [LINK ...] [PCH header...])
+# damaris_precompile(target kind LINK library... HEADERS header...): headers of the standard library and of these libraries, compiled once
+# for all targets of a kind, which have the same options; otherwise they take most of a file's compile time.
+function(damaris_precompile name kind)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LINK;HEADERS")
+  if(NOT DAMARIS_PCH)
+    return()
+  endif()
+  set(precompiled damaris_precompiled_${kind})
+  if(NOT TARGET ${precompiled})
+    add_library(${precompiled} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
+    target_link_libraries(${precompiled} PRIVATE ${arg_LINK} damaris_options)
+    foreach(property IN ITEMS COMPILE_OPTIONS POSITION_INDEPENDENT_CODE CXX_VISIBILITY_PRESET)
+      get_target_property(value ${name} ${property})
+      if(value)
+        set_property(TARGET ${precompiled} PROPERTY ${property} ${value})
+      endif()
+    endforeach()
+    target_precompile_headers(${precompiled} PRIVATE <algorithm> <array> <atomic> <cerrno> <chrono> <cstdint> <cstring> <filesystem> <fstream>
+      <functional> <limits> <map> <memory> <mutex> <optional> <set> <string> <string_view> <thread> <utility> <vector> ${arg_HEADERS})
+  endif()
+  target_precompile_headers(${name} REUSE_FROM ${precompiled})
+endfunction()
+
+# damaris_hidden_library(name SOURCES ... [LINK ...]): static, linked into plugins, programs and tests, seen by nobody outside.
+function(damaris_hidden_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(${name} STATIC ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE damaris_options)
+  damaris_precompile(${name} hidden LINK nlohmann_json::nlohmann_json HEADERS <nlohmann/json.hpp>)
+endfunction()
+
+# damaris_object_library(name SOURCES ... [LINK ...])
 # One folder's objects, later part of libdamaris or libdamaris_server; internal headers are included as "core/base/error.hpp" from src.
 function(damaris_object_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PCH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_library(${name} OBJECT ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   # Nobody replaces a function of ours at load time: so calls inside the library are direct, and small ones are inlined.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-fno-semantic-interposition>)
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${name} PUBLIC damaris_headers ${arg_LINK} PRIVATE damaris_options)
-  if(DAMARIS_PCH AND arg_PCH)
-    target_precompile_headers(${name} PRIVATE ${arg_PCH})
-  endif()
+  damaris_precompile(${name} object LINK fmt::fmt HEADERS <fmt/format.h> <fmt/ranges.h>)
 endfunction()
 
 # Where a library or program finds the others: installed, and in the build tree, which has the same layout. A path of its own
@@ -92,6 +123,8 @@ function(damaris_program name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${name} PRIVATE ${arg_LINK} damaris_options)
+  damaris_precompile(${name} program LINK fmt::fmt nlohmann_json::nlohmann_json
+    HEADERS <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
   damaris_search_path(${name} "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   add_dependencies(installed ${name})

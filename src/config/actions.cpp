@@ -8,7 +8,7 @@
 namespace damaris::config {
 namespace {
 
-constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kMostEvents = 10'000;
 
 dc_scope scope_of(const std::string& name) {
   if (name == "core") return DC_SCOPE_CORE;
@@ -107,7 +107,7 @@ model::Plugin table_plugin(Build& build, const Element& element) {
 void build_actions(Build& build) {
   add_plugins(build);
   const std::vector<const Element*> elements = build.all("event");
-  if (!elements.empty() && too_many(build, *elements.front(), "events", elements.size(), kMost)) return;
+  if (!elements.empty() && too_many(build, *elements.front(), "events", elements.size(), kMostEvents)) return;
   std::map<std::string, std::size_t> events;
   for (const Element* element : elements) add_event(build, *element, events);
 }

@@ -7,7 +7,7 @@
 namespace damaris::config {
 namespace {
 
-constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kMostLayouts = 10'000;
 
 void set_type(Build& build, const Attribute& attribute, model::Layout& layout) {
   if (const auto type = builtin_type(attribute.value)) {
@@ -110,7 +110,7 @@ model::Layout layout(Build& build, const Element& element, ListReader& lists) {
 
 void build_layouts(Build& build) {
   const std::vector<const Element*> elements = build.all("layout");
-  if (!elements.empty() && too_many(build, *elements.front(), "layouts", elements.size(), kMost)) return;
+  if (!elements.empty() && too_many(build, *elements.front(), "layouts", elements.size(), kMostLayouts)) return;
   const std::vector<std::string> parameters = parameter_names(build.model);
   ListReader lists(build, parameters);
   DeclaredNames names;

@@ -9,7 +9,7 @@
 namespace damaris::config {
 namespace {
 
-constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kMostParameters = 10'000;
 
 // Sorts parameters topologically: each after those it uses.
 class DependencySorter {
@@ -111,7 +111,7 @@ void evaluate(Build& build, model::Parameter& parameter, std::map<std::string, s
 
 void build_parameters(Build& build) {
   const std::vector<const Element*> elements = build.all("parameter");
-  if (!elements.empty() && too_many(build, *elements.front(), "parameters", elements.size(), kMost)) return;
+  if (!elements.empty() && too_many(build, *elements.front(), "parameters", elements.size(), kMostParameters)) return;
   const std::size_t problems = build.problems.size();
   const std::vector<model::Parameter> declared = declared_parameters(build, elements);
   DependencySorter sorter(build, declared);

@@ -72,7 +72,7 @@ class ReductionReader {
     if (!precision_is_free(parts.front())) return;
     result_.precision = DC_FLOAT16;
     if (parts.size() == 1) return;
-    const std::optional<double> scale = real(parts[1].text), offset = parts.size() > 2 ? real(parts[2].text) : std::nullopt;
+    const std::optional<double> scale = real(parts[1].text), offset = real(parts.size() > 2 ? parts[2].text : "");
     if (!scale || !std::isnormal(*scale) || !offset || parts.size() > 4)
       return wrong(parts[1], "float16:SCALE:OFFSET needs a scale that is not 0 and an offset, for example float16:0.01:300");
     if (parts.size() == 4 && parts[3].text != "keep")

@@ -12,7 +12,7 @@
 namespace damaris::config {
 namespace {
 
-constexpr std::size_t kMost = 100'000;
+constexpr std::size_t kMostVariables = 100'000;
 constexpr int kDeepestGroup = 32;
 
 // Visits the groups in file order and appends to Model::variables.
@@ -280,7 +280,7 @@ void build_variables(Build& build) {
     if (element->name == "variable") reader.variable(*element, top_level);
     if (element->name == "group") reader.group(*element, top_level);
   }
-  if (too_many(build, build.root, "variables", build.model.variables.size(), kMost)) return;
+  if (too_many(build, build.root, "variables", build.model.variables.size(), kMostVariables)) return;
   check_layout_names(build);
   build_meshes(build);
 }

@@ -9,7 +9,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
 const std::vector<double> kVec(100, 1.0);  // 800 bytes
 
 // 8 KiB for each of two clients: seven vectors.

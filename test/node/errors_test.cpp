@@ -8,8 +8,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 TEST_CASE(
     "rule 8: a storage error reaches the end of the step or the flush with its message, once, and later steps are durable again") {
   model::Model model = node_model();

@@ -6,8 +6,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 // Sanitizers take thirty times as long, and find what they look for sooner.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kEvents = 50'000;

@@ -15,8 +15,6 @@
 namespace damaris::test {
 namespace {
 
-constexpr std::int32_t kFour[4] = {1, 2, 3, 4};
-
 using Throw = std::function<void()>;
 
 // The other servers' messages are the only thing that the loop asks it for at every pass.

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -20,6 +21,8 @@
 #include "support/temp_folder.hpp"
 
 namespace damaris::test {
+
+inline constexpr std::int32_t kFour[4] = {1, 2, 3, 4};  // values of `small`
 
 // A model with variables small (4 int32), vec (n float64), tile (2x3 float32 with position), off; event actions through `record`.
 inline model::Model node_model() {

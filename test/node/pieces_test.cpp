@@ -23,8 +23,6 @@ model::Model pieces_model(const std::string& setting = "") {
   return model;
 }
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 TEST_CASE("a step is processed when its plugin has had as many calls as it asked for") {
   Node node(pieces_model(), 1);
   node.start();

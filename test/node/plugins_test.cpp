@@ -8,8 +8,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 TEST_CASE("what a plugin says at its end reaches the last clients, which wait for it; those that left before do not") {
   model::Model model = node_model();
   add_recorder(model, true, {{"fail_at", "end"}});

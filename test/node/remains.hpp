@@ -11,8 +11,6 @@
 
 namespace damaris::test {
 
-inline constexpr std::int32_t kFour[4] = {1, 2, 3, 4};
-
 constexpr int kMany = 90;  // blocks of 128 bytes: nearly all of 12 KiB
 
 // The region of a server that died, its clients with it.

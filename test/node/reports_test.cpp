@@ -5,8 +5,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 // As the server does before it runs.
 void post(Node& node, std::int64_t step, int code, const std::string& sentence) {
   REQUIRE(shm::try_post(node.region().slot(0), step, code, sentence));

@@ -6,8 +6,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 TEST_CASE("rule 3: core actions run once per sender, node actions once when all clients of the server have sent it") {
   model::Model model = node_model();
   add_event(model, "tick", {DC_SCOPE_CORE, DC_SCOPE_NODE});

@@ -4,8 +4,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 model::Model recorded() {
   model::Model model = node_model();
   add_recorder(model);

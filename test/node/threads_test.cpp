@@ -9,8 +9,6 @@
 namespace damaris::test {
 namespace {
 
-constexpr std::int32_t kFour[4] = {1, 2, 3, 4};
-
 model::Model model_with_threads(int threads) {
   model::Model model = node_model();
   model.architecture.threads = threads;

@@ -9,7 +9,6 @@
 namespace damaris::test {
 namespace {
 
-constexpr std::int32_t kFour[4] = {1, 2, 3, 4};
 const std::vector<double> kVec(100, 1.0);  // 800 bytes
 
 // `slow` holds the work side until let_go(); `go` only records.

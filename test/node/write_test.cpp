@@ -10,8 +10,6 @@
 namespace damaris::test {
 namespace {
 
-const std::int32_t kFour[4] = {1, 2, 3, 4};
-
 TEST_CASE("what clients write arrives at the plugins with name, source, block and bytes") {
   model::Model model = node_model();
   add_recorder(model);

@@ -36,7 +36,7 @@ struct Log {
   CreatorProcess creator;
 };
 
-constexpr std::int64_t kLineMs = 200;        // a line in a file is waited for, so that it is there when the call returns
+constexpr std::int64_t kQueuedLineMs = 200;  // a line in a file is waited for, so that it is there when the call returns
 constexpr std::int64_t kLastLinesMs = 1000;  // for what a server has still to write at its end
 
 // Read without a lock: only writing a line locks the log.
@@ -62,7 +62,7 @@ Log& the_log() {
 }
 
 void begin_queue(Log& log) {
-  auto queue = std::make_unique<LogQueue>(log.target, kLineMs);
+  auto queue = std::make_unique<LogQueue>(log.target, kQueuedLineMs);
   log.queue = queue.get();
   log.target = std::move(queue);
 }
@@ -184,7 +184,7 @@ LogThread::~LogThread() {
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.queue == nullptr) return;
   log.queue->flush(kLastLinesMs);
-  log.queue->set_wait(kLineMs);
+  log.queue->set_wait(kQueuedLineMs);
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept try {

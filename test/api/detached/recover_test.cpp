@@ -9,12 +9,12 @@
 namespace damaris::test {
 namespace {
 
-const std::string kStorage = "<storage>" + Run::kRecorder + "</storage>";
+const std::string kRecorded = "<storage>" + Run::kRecorder + "</storage>";
 
 }  // namespace
 
 TEST_CASE("damaris recover stores what a killed server had in hand, once its clients are gone, and removes the region") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   const std::string pid = std::to_string(run.client(0).process().pid());
 
@@ -39,7 +39,7 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
 
 // Reading a hole of a mapped file in /dev/shm allocates a page: where there is none left, by SIGBUS.
 TEST_CASE("a region is listed and recovered without memory for the arena of a client that never came") {
-  Run run("<clients count='2'/><server attach-timeout='60s'/>", kStorage);
+  Run run("<clients count='2'/><server attach-timeout='60s'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run, false);
   run.drop(0);
   const int file = ::open(("/dev/shm" + region.name).c_str(), O_RDONLY | O_CLOEXEC);
@@ -54,7 +54,7 @@ TEST_CASE("a region is listed and recovered without memory for the arena of a cl
 }
 
 TEST_CASE("a region that another process is recovering is left to it") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   {
@@ -70,13 +70,13 @@ TEST_CASE("a region that another process is recovering is left to it") {
 }
 
 TEST_CASE("a region whose storage cannot be started stays, and can be recovered when the cause is mended") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   const char* before = std::getenv("DAMARIS_PLUGIN_PATH");
   const std::string path = before == nullptr ? "" : before;
   ::setenv("DAMARIS_PLUGIN_PATH", "/nowhere", 1);
-  const Output output = damaris({"recover"});
+  const Output output = damaris({"recover", region.name});  // of others, tests run beside this one
   ::setenv("DAMARIS_PLUGIN_PATH", path.c_str(), 1);
   CHECK(output.status == 1);
   CHECK_THAT(output.text, Catch::Contains("damaris_test_recorder.so"));
@@ -86,7 +86,7 @@ TEST_CASE("a region whose storage cannot be started stays, and can be recovered 
 }
 
 TEST_CASE("a region with nothing to store goes, also where its storage cannot be started") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   run.attached(0);
   const shm::FoundRegion region = run.region();
   const ProcessWatch watch(region.server);
@@ -104,7 +104,7 @@ TEST_CASE("a region with nothing to store goes, also where its storage cannot be
 }
 
 TEST_CASE("rule 16: with stale=\"recover\" the next server stores a killed server's data before it starts") {
-  Run run("<clients count='1'/><buffer stale='recover'/>", kStorage);
+  Run run("<clients count='1'/><buffer stale='recover'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   TestClient& next = run.attached(0);
@@ -116,7 +116,7 @@ TEST_CASE("rule 16: with stale=\"recover\" the next server stores a killed serve
 }
 
 TEST_CASE("damaris recover says that there is nothing to do, and refuses what is no region or a living server's") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   Output output = damaris({"recover", "/damaris.none"});
   CHECK(output.status == 1);
   CHECK_THAT(output.text,
@@ -132,7 +132,7 @@ TEST_CASE("damaris recover says that there is nothing to do, and refuses what is
 }
 
 TEST_CASE("damaris recover works from a folder that is gone") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   const InFolder folder(run.folder().path());
@@ -144,7 +144,7 @@ TEST_CASE("damaris recover works from a folder that is gone") {
 }
 
 TEST_CASE("a region that cannot be looked at is named by damaris recover, with and without --list, and not taken for none") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const shm::FoundRegion region = kill_with_data(run);
   run.drop(0);
   std::string program = "damaris-recover", way_out;
@@ -179,14 +179,14 @@ TEST_CASE("a region that cannot be looked at is named by damaris recover, with a
 }
 
 TEST_CASE("a region that is being made, or was never finished, is nothing that damaris recover could not look at") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   const std::string name = shm::region_name(run.key(), 1, 0, 0);
   std::ofstream("/dev/shm" + name) << std::string(4096, '\0');
   CHECK_THAT(damaris({"recover", "--list"}).text, !Catch::Contains(name));
 }
 
 TEST_CASE("where /dev/shm cannot be listed, damaris recover and a start say so") {
-  Run run("<clients count='1'/>", kStorage);
+  Run run("<clients count='1'/>", kRecorded);
   std::filesystem::permissions(run.folder().path(), std::filesystem::perms::all);
   const auto unlisted = [](std::vector<std::string> command) {
     command.insert(command.begin(), {"unshare", "--mount", "sh", "-c",

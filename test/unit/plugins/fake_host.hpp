@@ -11,7 +11,7 @@
 
 namespace damaris::test {
 
-struct FileEntry {
+struct ReportedFile {
   std::string path;
   std::uint64_t bytes = 0, raw_bytes = 0;
 };
@@ -81,7 +81,7 @@ class FakeHost {
   std::vector<std::pair<int, std::string>> lines;  // level and text of each host->log
   std::string failure;                             // of the last host->fail
   std::string waits;                               // of the last host->waits
-  std::vector<FileEntry> files;
+  std::vector<ReportedFile> files;
   std::vector<std::int64_t> partial;              // of each host->partial
   std::vector<std::pair<int, std::string>> sent;  // to which server, and what
   bool connected = true;

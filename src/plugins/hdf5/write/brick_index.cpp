@@ -12,7 +12,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // A double may be closer to zero than the integer it was converted from, so that the range would exclude it. From 2^63 on the cast cannot
 // be reversed.
@@ -32,7 +32,7 @@ double not_below(T value) {
 
 template <class T>
 BrickRange as_doubles(const codec::Range<T>& range) {
-  return range.finite ? BrickRange{not_above(range.min), not_below(range.max)} : BrickRange{kNone, kNone};
+  return range.finite ? BrickRange{not_above(range.min), not_below(range.max)} : BrickRange{kNoValue, kNoValue};
 }
 
 // Calls `visit` with the values as a typed pointer, or `otherwise` for unordered types.
@@ -83,7 +83,7 @@ BrickSummary summarize(const dc_variable_info_t& variable, const void* values, s
   });
 }
 
-BrickRange no_range() { return {kNone, kNone}; }
+BrickRange no_range() { return {kNoValue, kNoValue}; }
 
 // std::fmin and fmax ignore NaN.
 BrickRange merged(const BrickRange& a, const BrickRange& b) { return {std::fmin(a.min, b.min), std::fmax(a.max, b.max)}; }

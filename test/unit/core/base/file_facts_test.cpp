@@ -48,7 +48,8 @@ TEST_CASE("what is at a path is known, links and all") {
   CHECK((a_folder->exists && !a_folder->is_regular));
 }
 
-TEST_CASE("a file system that does not answer is left behind after the time-out, and not waited for again until it has") {
+TEST_CASE("a file system that does not answer is left behind after the time-out, and not waited for again until it has",
+          "[unpromised]") {
   const test::TempFolder folder;
   folder.write("hangs", "12345");
   hangs = true;

@@ -29,7 +29,7 @@ int opened(const TempFolder& folder, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a descriptor is another file's only if the system says so, not if the file system says nothing") {
+TEST_CASE("a descriptor is another file's only if the system says so, not if the file system says nothing", "[unpromised]") {
   const TempFolder folder;
   const int error = GENERATE(EIO, ETIMEDOUT, ESTALE);
   const int descriptor = opened(folder, "ours"), other = opened(folder, "other");
@@ -51,7 +51,8 @@ TEST_CASE("a descriptor is another file's only if the system says so, not if the
   ::close(other);
 }
 
-TEST_CASE("a descriptor whose file could not be looked at is never known to be another file's, unless it is closed") {
+TEST_CASE("a descriptor whose file could not be looked at is never known to be another file's, unless it is closed",
+          "[unpromised]") {
   const TempFolder folder;
   const int descriptor = opened(folder, "ours");
   FileIdentity unknown;
@@ -65,7 +66,7 @@ TEST_CASE("a descriptor whose file could not be looked at is never known to be a
   CHECK(unknown.holder_of(descriptor) == Holder::other);
 }
 
-TEST_CASE("a log whose state is refused for a while keeps its lines, and opens no second descriptor") {
+TEST_CASE("a log whose state is refused for a while keeps its lines, and opens no second descriptor", "[unpromised]") {
   const TempFolder folder;
   const auto log = damaris::log_file(folder.file("log"));
   log->write("a\n");

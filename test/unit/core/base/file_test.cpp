@@ -22,22 +22,22 @@ using damaris::test::TempFolder;
 
 namespace {
 
-std::atomic<bool> hangs{false};
-std::atomic<int> hanging{0};
+std::atomic<bool> disk_hangs{false};
+std::atomic<int> held_up{0};
 
 void wait_for_disk(std::string_view path) {
   if (path.find("hangs.xml") == std::string_view::npos) return;
-  ++hanging;
-  while (hangs) ::usleep(1'000);
-  --hanging;
+  ++held_up;
+  while (disk_hangs) ::usleep(1'000);
+  --held_up;
 }
 
 // While it lives, the disk of hangs.xml does not answer. What it held up has gone on at its end.
 struct HangingDisk {
-  HangingDisk() { hangs = true; }
+  HangingDisk() { disk_hangs = true; }
   ~HangingDisk() {
-    hangs = false;
-    while (hanging > 0) ::usleep(1'000);
+    disk_hangs = false;
+    while (held_up > 0) ::usleep(1'000);
   }
 };
 
@@ -88,7 +88,7 @@ TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above
   REQUIRE_THAT(error_of([&] { read_config_file(huge); }).sentence(), Contains("larger than 64 MiB"));
 }
 
-TEST_CASE("a configuration whose disk does not answer in time is refused, and named") {
+TEST_CASE("a configuration whose disk does not answer in time is refused, and named", "[unpromised]") {
   const TempFolder folder;
   const std::string path = folder.write("hangs.xml", "<simulation/>");
   {

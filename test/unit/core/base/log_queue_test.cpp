@@ -49,7 +49,8 @@ class UnclosableTarget final : public LogTarget {
 
 }  // namespace
 
-TEST_CASE("a log whose disk hangs stops no writer: 1 MiB of lines is kept in order, and the number of the lost ones is written") {
+TEST_CASE("a log whose disk hangs stops no writer: 1 MiB of lines is kept in order, and the number of the lost ones is written",
+          "[unpromised]") {
   const auto written = std::make_shared<Written>();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
   LogQueue queue(target, 0);
@@ -61,7 +62,7 @@ TEST_CASE("a log whose disk hangs stops no writer: 1 MiB of lines is kept in ord
   written->opened.set_value();
 }
 
-TEST_CASE("once its disk goes on, a log holds every line that was kept and says how many are missing") {
+TEST_CASE("once its disk goes on, a log holds every line that was kept and says how many are missing", "[unpromised]") {
   const auto written = std::make_shared<Written>();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
   {
@@ -80,7 +81,8 @@ TEST_CASE("once its disk goes on, a log holds every line that was kept and says 
 
 TEST_CASE(
     "a line that is waited for is written when the call returns; one that the disk does not take in time ends the waits until it "
-    "has") {
+    "has",
+    "[unpromised]") {
   const auto written = std::make_shared<Written>();
   std::unique_ptr<LogTarget> target = std::make_unique<GatedTarget>(written);
   LogQueue queue(target, 1);
@@ -92,7 +94,8 @@ TEST_CASE(
   CHECK(written->text.substr(written->text.size() - 8) == "in time\n");
 }
 
-TEST_CASE("the end of a log does not wait for a file that cannot be closed; its thread closes it as soon as the disk answers") {
+TEST_CASE("the end of a log does not wait for a file that cannot be closed; its thread closes it as soon as the disk answers",
+          "[unpromised]") {
   const auto written = std::make_shared<Written>();
   {
     std::unique_ptr<LogTarget> target = std::make_unique<UnclosableTarget>(written);

@@ -107,7 +107,7 @@ TEST_CASE("a log file that cannot be opened is a configuration error") {
   REQUIRE_THAT(error.sentence(), Contains("plain/log' cannot be opened"));
 }
 
-TEST_CASE("a line never goes into a file that has got the number of the log's closed descriptor") {
+TEST_CASE("a line never goes into a file that has got the number of the log's closed descriptor", "[unpromised]") {
   const QuietAfterwards quiet;
   const TempFolder folder;
   const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -167,7 +167,7 @@ TEST_CASE("a log in the background follows no link, and waits for no reader of a
   REQUIRE(content(folder.file("another's")) == "untouched");
 }
 
-TEST_CASE("a standard error without a reader delays no process: lines are dropped until there is room again") {
+TEST_CASE("a standard error without a reader delays no process: lines are dropped until there is room again", "[unpromised]") {
   const QuietAfterwards quiet;
   int ends[2] = {};
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
@@ -187,7 +187,8 @@ TEST_CASE("a standard error without a reader delays no process: lines are droppe
   CHECK_THAT(text, Contains("somebody reads again"));
 }
 
-TEST_CASE("a terminal that takes part of a line delays no process, and stays as blocking as it was for others that share it") {
+TEST_CASE("a terminal that takes part of a line delays no process, and stays as blocking as it was for others that share it",
+          "[unpromised]") {
   const int screen = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(screen >= 0);
   REQUIRE((::grantpt(screen) == 0 && ::unlockpt(screen) == 0));
@@ -202,7 +203,7 @@ TEST_CASE("a terminal that takes part of a line delays no process, and stays as 
   for (const int descriptor : {filler, terminal, screen}) ::close(descriptor);
 }
 
-TEST_CASE("a socket without a reader delays no process") {
+TEST_CASE("a socket without a reader delays no process", "[unpromised]") {
   int ends[2] = {};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
   const int least = 1;
@@ -211,7 +212,7 @@ TEST_CASE("a socket without a reader delays no process") {
   for (const int end : ends) ::close(end);
 }
 
-TEST_CASE("a log to /dev/stderr does not wait for a reader of a named pipe, and says that there is none") {
+TEST_CASE("a log to /dev/stderr does not wait for a reader of a named pipe, and says that there is none", "[unpromised]") {
   const TempFolder folder;
   const std::string pipe = folder.file("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

@@ -56,7 +56,7 @@ TEST_CASE("a write that the system cuts short continues, and fails if the rest d
   CHECK(fs::file_size(file.temporary_path()) == 16);
 }
 
-TEST_CASE("a file whose descriptor another one has is given up, and the other one stays open and as it is") {
+TEST_CASE("a file whose descriptor another one has is given up, and the other one stays open and as it is", "[unpromised]") {
   const TempFolder place;
   std::optional<OutputFile> file(std::in_place, place.file(".f.tmp"), place.file("f"));
   file->append("0123456789");
@@ -71,7 +71,8 @@ TEST_CASE("a file whose descriptor another one has is given up, and the other on
   CHECK(other.text() == TakenDescriptor::kText);
 }
 
-TEST_CASE("a file whose state is refused for a while goes on afterwards, and is closed also if it is given up meanwhile") {
+TEST_CASE("a file whose state is refused for a while goes on afterwards, and is closed also if it is given up meanwhile",
+          "[unpromised]") {
   const TempFolder place;
   const int error = GENERATE(EIO, ETIMEDOUT, ESTALE);
   const auto fails_with_it = Catch::Predicate<Failure>([&](const Failure& failure) { return failure.system_error() == error; });

@@ -74,7 +74,7 @@ TEST_CASE("another user's file is refused and not emptied") {
   CHECK(fs::file_size(folder.file("planted")) == 4);
 }
 
-TEST_CASE("if a user namespace gives all users one number, the files of others are not taken for ours") {
+TEST_CASE("if a user namespace gives all users one number, the files of others are not taken for ours", "[unpromised]") {
   require_root();
   if (::geteuid() != 0) return;
   const TempFolder folder;
@@ -125,7 +125,7 @@ TEST_CASE("what the system generates as it is read is not a file of a run, whate
   }
 }
 
-TEST_CASE("a file for this user alone may not have a second name, one that others may read may") {
+TEST_CASE("a file for this user alone may not have a second name, one that others may read may", "[unpromised]") {
   const TempFolder folder;
   folder.write("a", "text");
   fs::create_hard_link(folder.file("a"), folder.file("lock"));
@@ -149,7 +149,7 @@ TEST_CASE("a umask that takes rights from the owner does not prevent opening the
   ::close(made);
 }
 
-TEST_CASE("a file with a lease, which delays every open, is not waited for, and the error says what it is") {
+TEST_CASE("a file with a lease, which delays every open, is not waited for, and the error says what it is", "[unpromised]") {
   const TempFolder folder;
   folder.write("a", "text");
   const int leased = ::open(folder.file("a").c_str(), O_RDONLY | O_CLOEXEC);

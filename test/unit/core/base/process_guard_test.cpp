@@ -121,7 +121,8 @@ struct Sleeper {
 
 }  // namespace
 
-TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still gives the right answer") {
+TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still gives the right answer",
+          "[unpromised]") {
   for (const bool reused : {false, true}) {
     Sleeper sleeper;
     const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -140,7 +141,7 @@ TEST_CASE("a watch whose descriptor the program has closed, or uses for a file o
   }
 }
 
-TEST_CASE("a process without free descriptors does not take a living process for dead") {
+TEST_CASE("a process without free descriptors does not take a living process for dead", "[unpromised]") {
   Sleeper sleeper;
   const int ended = in_child([&] {
     const damaris::ProcessId process = {sleeper.pid, 0};

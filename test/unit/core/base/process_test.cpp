@@ -64,7 +64,7 @@ int look_at_hidden() {
   return seen != kAsExpected ? seen : is_alive({hidden, 0, 0}) ? kWrong : kAsExpected;
 }
 
-TEST_CASE("a process that /proc hides is alive until its number is unused") {
+TEST_CASE("a process that /proc hides is alive until its number is unused", "[unpromised]") {
   check(outcome_of([] {
           if (::unshare(CLONE_NEWNS | CLONE_NEWPID) != 0) return int{kSkipped};
           return outcome_of(look_at_hidden);
@@ -72,7 +72,7 @@ TEST_CASE("a process that /proc hides is alive until its number is unused") {
         "to hide processes needs root");
 }
 
-TEST_CASE("a process of another time namespace cannot be identified by its start time, and counts as not visible") {
+TEST_CASE("a process of another time namespace cannot be identified by its start time, and counts as not visible", "[unpromised]") {
   const ProcessId self = this_process();
   CHECK(is_visible(self));
   check(outcome_of([&] {

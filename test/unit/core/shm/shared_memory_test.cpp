@@ -69,7 +69,8 @@ TEST_CASE("an object has mode 0600 whatever the umask, the requested size, and o
   for (const int descriptor : descriptors) CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("whether a region has its name is known even without a descriptor, and another region's name is not mistaken for it") {
+TEST_CASE("whether a region has its name is known even without a descriptor, and another region's name is not mistaken for it",
+          "[unpromised]") {
   const auto closed = GENERATE(false, true);
   const std::string name = fresh_name();
   const auto memory = SharedMemory::create(name, 4096, 0);
@@ -83,7 +84,7 @@ TEST_CASE("whether a region has its name is known even without a descriptor, and
   CHECK(other.has_name());
 }
 
-TEST_CASE("a descriptor that the program has closed and reused is left alone") {
+TEST_CASE("a descriptor that the program has closed and reused is left alone", "[unpromised]") {
   const std::string name = fresh_name();
   int number = -1;
   {
@@ -129,7 +130,7 @@ TEST_CASE("what is at a region's name and not a file of this user alone is neith
   fs::remove(path);
 }
 
-TEST_CASE("a region's name with a lease on its file is not waited for") {
+TEST_CASE("a region's name with a lease on its file is not waited for", "[unpromised]") {
   const Planted planted;
   ::close(::open(path_of(planted.name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   const int leased = ::open(path_of(planted.name).c_str(), O_RDONLY | O_CLOEXEC);

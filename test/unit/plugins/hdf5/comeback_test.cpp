@@ -306,7 +306,7 @@ TEST_CASE("a run of connected servers that has stored nothing stays in the manif
   CHECK(recovery.plugin->init_code == DC_OK);
 }
 
-TEST_CASE("each process of a run is in its manifest also if that was moved away, whoever begins the next one") {
+TEST_CASE("each process of a run is in its manifest also if that was moved away, whoever begins the next one", "[unpromised]") {
   const TempFolder folder;
   const auto first = server_with(folder, "node7", "first"), second = server_with(folder, "node8", "second");
   for (const auto* server : {&first, &second}) store_all(**server, {0});

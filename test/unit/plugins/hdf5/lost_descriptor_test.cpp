@@ -41,7 +41,7 @@ int until_stored(Fixture& run, const dc_step_t& step) {
   return code;
 }
 
-TEST_CASE("a step whose descriptor another file has is written anew, and that file stays as it is") {
+TEST_CASE("a step whose descriptor another file has is written anew, and that file stays as it is", "[unpromised]") {
   const auto variables = two_variables();
   ServerFixture run(variables, {{"retry-ms", "600000"}});
   Blocks step(0);
@@ -62,7 +62,7 @@ TEST_CASE("a step whose descriptor another file has is written anew, and that fi
 }
 
 // The second attempt begins the step's record anew.
-TEST_CASE("a dataset that is refused in both attempts at a step is listed once, and the error is the dataset's") {
+TEST_CASE("a dataset that is refused in both attempts at a step is listed once, and the error is the dataset's", "[unpromised]") {
   std::vector<dc_variable_info_t> variables = two_variables();
   auto& narrow = variables.emplace_back(variable_info(2, "narrow", DC_FLOAT32, 1));
   narrow.reduce = "float16:1:0";
@@ -87,7 +87,7 @@ TEST_CASE("a dataset that is refused in both attempts at a step is listed once, 
 }
 
 // HDF5 then closes a file of which much is no longer in its cache.
-TEST_CASE("a file of many datasets whose descriptor another file has is given up without harm") {
+TEST_CASE("a file of many datasets whose descriptor another file has is given up without harm", "[unpromised]") {
   const std::size_t count = 3000;
   std::deque<std::string> paths;
   std::vector<dc_variable_info_t> variables;

@@ -70,7 +70,8 @@ std::map<std::int64_t, damaris::manifest::StepEntry> steps_of(const std::string&
 
 }  // namespace
 
-TEST_CASE("a program that closes the manifest or its lock, and reuses their numbers, keeps its files, and no other run can begin") {
+TEST_CASE("a program that closes the manifest or its lock, and reuses their numbers, keeps its files, and no other run can begin",
+          "[unpromised]") {
   const TempFolder folder, elsewhere;
   const std::string closed = GENERATE("storm.jsonl", "storm.lock", ".entries.", "");
   const bool reuses = GENERATE(false, true);
@@ -95,7 +96,7 @@ TEST_CASE("a program that closes the manifest or its lock, and reuses their numb
   CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).damaged.empty());
 }
 
-TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime") {
+TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime", "[unpromised]") {
   const TempFolder folder;
   ServerOf first(folder, 0, 1);
   REQUIRE(first.store(0) == DC_OK);
@@ -131,7 +132,8 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
   }
 }
 
-TEST_CASE("a manifest that was moved away is begun again beside the files, and the log names the steps in the old one") {
+TEST_CASE("a manifest that was moved away is begun again beside the files, and the log names the steps in the old one",
+          "[unpromised]") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
@@ -167,7 +169,7 @@ TEST_CASE("a manifest that was moved away is begun again beside the files, and t
   CHECK(ReadFile(folder.file("out/storm.h5")).attribute<std::int64_t>("/", "shown_until")[0] == 3);
 }
 
-TEST_CASE("a manifest of an earlier run of the same kind in place of this run's is not continued") {
+TEST_CASE("a manifest of an earlier run of the same kind in place of this run's is not continued", "[unpromised]") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   {
@@ -184,7 +186,7 @@ TEST_CASE("a manifest of an earlier run of the same kind in place of this run's 
   CHECK_THAT(server.host.failure, Catch::Contains("it is now that of another run"));
 }
 
-TEST_CASE("a run whose folder is removed while a view is written ends with an error, and not by a crash") {
+TEST_CASE("a run whose folder is removed while a view is written ends with an error, and not by a crash", "[unpromised]") {
   const TempFolder folder;
   std::filesystem::create_directory(folder.file("out"));
   ServerOf server(folder.file("out/storm"));
@@ -196,7 +198,7 @@ TEST_CASE("a run whose folder is removed while a view is written ends with an er
   CHECK(server.plugin->finalize() == DC_E_IO);
 }
 
-TEST_CASE("the views show the contents of a manifest that had to be begun again") {
+TEST_CASE("the views show the contents of a manifest that had to be begun again", "[unpromised]") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   for (const int step : {0, 1}) REQUIRE(server.store(step) == DC_OK);

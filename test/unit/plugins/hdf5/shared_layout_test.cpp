@@ -102,7 +102,7 @@ dc_host_t host_with(const dc_variable_info_t& variable) {
 
 TEST_CASE("servers with consecutive numbers are a group, led by the first; the last group has the rest") {
   FakeHost host;
-  Settings settings;
+  hdf5::Settings settings;
   settings.files = Files::per_group;
   settings.group_size = 3;
   const auto group = [&](int server) {

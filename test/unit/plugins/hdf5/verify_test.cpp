@@ -44,7 +44,8 @@ const char* const kFirst = "storm.node7.s0.i1.h5";
 TEST_CASE("a run without damage verifies, whatever its filters") {
   const std::string reduce = GENERATE("", "none, zstd:3", "none, deflate:6", "relative:0.01, zstd", "float16", "float16, deflate");
   const TempFolder folder;
-  ServerOf server(folder, 0, 1, reduce.empty() ? Settings{{"filters", "shuffle,deflate:1"}} : Settings{});
+  ServerOf server(folder, 0, 1,
+                  reduce.empty() ? damaris::test::Settings{{"filters", "shuffle,deflate:1"}} : damaris::test::Settings{});
   auto variable = variable_info(0, "fields/v", DC_FLOAT32, 2);
   variable.reduce = reduce.c_str();
   if (reduce.find("zstd") != std::string::npos) variable.reduction.codec = DC_CODEC_ZSTD;

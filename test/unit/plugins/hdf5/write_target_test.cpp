@@ -103,7 +103,7 @@ TEST_CASE("after a failed write raw data is dropped, metadata reads back, and th
   CHECK(read(target, 8, 6) == std::string("z9\0\0\0\0", 6));
 }
 
-TEST_CASE("a descriptor that another file has is neither written nor read any more") {
+TEST_CASE("a descriptor that another file has is neither written nor read any more", "[unpromised]") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("mine"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());
@@ -165,7 +165,7 @@ TEST_CASE("bytes from several places of memory arrive in order, and the checksum
   }
 }
 
-TEST_CASE("a file whose state is refused for a while is written anew, and never shortened to nothing") {
+TEST_CASE("a file whose state is refused for a while is written anew, and never shortened to nothing", "[unpromised]") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   WriteTarget target(file.id());
@@ -191,7 +191,8 @@ TEST_CASE("a file whose state is refused for a while is written anew, and never 
 }
 
 TEST_CASE(
-    "a file whose state is refused when it is made fails with that error, not as one that another part of the process has closed") {
+    "a file whose state is refused when it is made fails with that error, not as one that another part of the process has closed",
+    "[unpromised]") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
   const FailsOn fault(folder.path(), EIO);

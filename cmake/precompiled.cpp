@@ -1,0 +1,1 @@
+// Empty: CMake needs a source in the target that holds precompiled headers.
