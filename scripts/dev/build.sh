@@ -8,11 +8,20 @@ configure() {
   touch "$cache"
 }
 
+# How many compilers at once: one more than there are cores, but each with 1 GB of memory, which instrumented files need.
+MEMINFO=/proc/meminfo
+build_jobs() {
+  local by_cores by_memory
+  by_cores=$(($(nproc) + 1))
+  by_memory=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' "$MEMINFO") / 1000000))
+  echo $((by_memory < 1 ? 1 : by_memory < by_cores ? by_memory : by_cores))
+}
+
 # dev_build [PRESET [TARGET]]
 dev_build() {
   local preset=${1:-$PRESET}
   configure "$preset" || return 1
-  quietly "build $preset${2:+ $2}" cmake --build "build/$preset" ${2:+--target "$2"} -- -k 5
+  quietly "build $preset${2:+ $2}" cmake --build "build/$preset" ${2:+--target "$2"} -j "$(build_jobs)" -- -k 5
 }
 
 # The preset to install for DAMARIS_PRESET.

@@ -49,6 +49,7 @@ def quick(tmp_path_factory):
     return done.stdout, folder / "results"
 
 
+@pytest.mark.long
 def test_it_says_which_part_of_how_many_and_leaves_one_result_and_a_log_of_each(quick):
     said, folder = quick
     for number, name in enumerate(PARTS, 1):
@@ -56,6 +57,7 @@ def test_it_says_which_part_of_how_many_and_leaves_one_result_and_a_log_of_each(
     assert {path.name for path in folder.iterdir()} == {"page.html", "figures.md", "results.json", *(f"{name}.log" for name in PARTS)}
 
 
+@pytest.mark.long
 def test_every_row_that_the_documents_cite_is_measured(quick):
     cited = re.findall(r"^\| `([\w-]+)`: (.+?) \|", (ROOT / "docs" / "performance.md").read_text(), re.MULTILINE)
     assert len(cited) > 40
@@ -63,6 +65,7 @@ def test_every_row_that_the_documents_cite_is_measured(quick):
     assert [one for one in cited if not DEPENDS.search(one[1]) and one[0] not in left_out and one not in rows_of(quick[1])] == []
 
 
+@pytest.mark.long
 def test_page_and_figures_have_every_row_and_need_nothing_from_outside(quick):
     page, figures = ((quick[1] / name).read_text() for name in ("page.html", "figures.md"))
     for part, name in rows_of(quick[1]):
@@ -72,6 +75,7 @@ def test_page_and_figures_have_every_row_and_need_nothing_from_outside(quick):
     assert not re.search(r'<script[^>]* src=|<link|<img', page) and "A quick campaign" in page
 
 
+@pytest.mark.long
 def test_what_is_there_is_only_drawn_anew_and_a_named_part_is_measured_again(quick):
     folder = quick[1]
     before = {name: entry["began"] + str(entry["seconds"]) for name, entry in results_of(folder)["parts"].items()}

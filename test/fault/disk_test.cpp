@@ -69,7 +69,8 @@ std::ptrdiff_t open_files(DiskRun& run, const std::string& part) {
   return count;
 }
 
-TEST_CASE("while the state of open files is refused nothing is taken for lost: all steps are stored and recorded afterwards") {
+TEST_CASE("while the state of open files is refused nothing is taken for lost: all steps are stored and recorded afterwards",
+          "[unpromised]") {
   const std::string fault =
       GENERATE("fstat EIO", "fstat ESTALE", "fstat ETIMEDOUT", "fstat EIO @.jsonl\nfstat EIO @.lock", "look EIO");
   const std::string exists = GENERATE("overwrite", "append");

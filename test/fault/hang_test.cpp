@@ -131,7 +131,7 @@ TEST_CASE("a plugin that never returns is named, the client leaves within its ti
   CHECK(verified(run.folder()).at("damaged").empty());
 }
 
-TEST_CASE("a log on a disk that hangs stops neither the server nor its storage") {
+TEST_CASE("a log on a disk that hangs stops neither the server nor its storage", "[unpromised]") {
   DiskRun run("", "<clients count='1'/>", "out/log");
   run.rule("write hang @/log");
   for (const int step : {0, 1, 2}) run.store(step);
@@ -141,7 +141,8 @@ TEST_CASE("a log on a disk that hangs stops neither the server nor its storage")
   CHECK(lines_of(run.file("out/log"), "step 2: ").size() == 1);
 }
 
-TEST_CASE("a client whose standard error is a file on a disk that hangs goes on, and its lines come when the disk answers") {
+TEST_CASE("a client whose standard error is a file on a disk that hangs goes on, and its lines come when the disk answers",
+          "[unpromised]") {
   const InPlaceRun run("");
   run.rule("write hang @/err");
   TestClient client(run.command());
@@ -151,7 +152,8 @@ TEST_CASE("a client whose standard error is a file on a disk that hangs goes on,
   CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
 }
 
-TEST_CASE("a client starts, and starts again, although the disk of its log hangs, and its lines come when the disk answers") {
+TEST_CASE("a client starts, and starts again, although the disk of its log hangs, and its lines come when the disk answers",
+          "[unpromised]") {
   const InPlaceRun run("<log file='out/log'/>");
   run.rule("open hang @/log");
   TestClient client(run.command());
@@ -162,7 +164,8 @@ TEST_CASE("a client starts, and starts again, although the disk of its log hangs
   CHECK(wait_until([&] { return run.warnings_in("log").size() == 3; }));
 }
 
-TEST_CASE("a client starts its server although the disk of their log hangs, and each of the two waits for it once") {
+TEST_CASE("a client starts its server although the disk of their log hangs, and each of the two waits for it once",
+          "[unpromised]") {
   const Run run("", "<storage><hdf5 basename='data/run'/></storage><log file='out/log'/>" + Run::kRecorder);
   for (const char* folder : {"out", "data"}) std::filesystem::create_directory(run.folder().file(folder));
   run.folder().write("rules", "open,look hang @/log");
@@ -174,7 +177,7 @@ TEST_CASE("a client starts its server although the disk of their log hangs, and 
   CHECK(lines_of(run.folder().file("calls"), "open " + run.folder().file("out/log")).size() == 2);
 }
 
-TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder") {
+TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder", "[unpromised]") {
   const Run run("<server attach-timeout='2s'/>", "<storage><hdf5 basename='out/run'/></storage>" + Run::kRecorder);
   std::filesystem::create_directory(run.folder().file("out"));
   run.folder().write("rules", "look hang");
@@ -190,7 +193,7 @@ TEST_CASE("a client whose output's folder does not answer gives up after attach-
   CHECK(run.ends());
 }
 
-TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs") {
+TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs", "[unpromised]") {
   for (const char* call : {"close", "look"})
     for (const char* level : {kSilent, kWarns}) {
       INFO(call << " hangs, level " << level);
@@ -205,7 +208,7 @@ TEST_CASE("a client starts again and ends although its log cannot be closed, bec
     }
 }
 
-TEST_CASE("a server ends although its log cannot be closed, because the disk hangs") {
+TEST_CASE("a server ends although its log cannot be closed, because the disk hangs", "[unpromised]") {
   for (const char* call : {"close", "look"}) {
     INFO(call << " hangs");
     DiskRun run("", "<clients count='1'/>", "out/log");

@@ -100,6 +100,27 @@ END
     expect 0 'continuing without adios2' "$copy/substitutes:$PATH" ./dev bench phases || exit 1
     expect 0 '^measured' "$copy/substitutes:$PATH" ./dev bench phases || exit 1
     [ "$(grep -c pip asked)" = 1 ] || { echo "asked for it again"; exit 1; } ;;
+  gate_names_what_all_adds)
+    ready_machine
+    # shellcheck disable=SC2016
+    substitute ctest 'echo "ctest $*" >>asked; case "$*" in *-N*) echo "  Test #1: some_long" ;; esac'
+    mkdir -p .venv/bin test/fuzz && touch test/fuzz/config.cpp
+    substitute python 'echo "1 passed"' && mv substitutes/python .venv/bin/
+    expect 0 '^  dev +1 tests: some_long' "$copy/substitutes:$PATH" ./dev test || exit 1
+    grep -qx 'fuzz: fuzz_config' build/log/only-in-all.txt || { echo "a fuzz target was not named"; exit 1; }
+    grep -q -e '--build build/mpich --target gate' asked || { echo "more of mpich was built than the gate"; exit 1; }
+    ! grep -q 'build/fuzz' asked || { echo "the gate built fuzz targets"; exit 1; }
+    rm asked
+    said=$(expect 0 '== fuzz' "$copy/substitutes:$PATH" ./dev test all) || { echo "$said"; exit 1; }
+    ! grep -q 'also runs' <<<"$said" || { echo "nothing is left out"; exit 1; }
+    ! grep -q -e '--target gate' asked || { echo "all built only the gate"; exit 1; } ;;
+  jobs_follow_memory)
+    substitute nproc 'echo 8'
+    for pair in 20000000:9 4000000:4 500000:1; do
+      echo "MemAvailable:   ${pair%:*} kB" >meminfo
+      # shellcheck disable=SC2016
+      expect 0 "^${pair#*:}\$" "$copy/substitutes:$PATH" bash -c 'ROOT=$PWD; . scripts/dev/build.sh; MEMINFO=meminfo; build_jobs'
+    done ;;
   install_refuses_options) expect 1 "'--prefix=x' is not a folder" "$PATH" ./dev install --prefix=x ;;
   no_root_prints_line)
     substitute id 'echo 1000'

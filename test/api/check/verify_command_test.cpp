@@ -168,7 +168,7 @@ TEST_CASE("damaris verify says what is in the place of a manifest, and does not 
   CHECK_THAT(run_program({"damaris", "verify", folder.file("b")}).err, Contains(path + " is a link to a file that is not there"));
 }
 
-TEST_CASE("a file that another process holds by a lease could not be looked at, and is not damaged") {
+TEST_CASE("a file that another process holds by a lease could not be looked at, and is not damaged", "[unpromised]") {
   const TempFolder folder;
   folder.write("m.jsonl", line_of_run("") + R"({"step":0,"complete":true,"servers":[0],"files":[{"name":"m.n.s0.i0.h5","server":0,)"
                                             R"("bytes":5,"datasets":[]}]})"

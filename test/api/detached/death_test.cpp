@@ -78,7 +78,8 @@ TEST_CASE("when the server is killed, end of step, flush, signal and finalize sa
 }
 
 TEST_CASE(
-    "when the killed server's region has lost its name in /dev/shm, the client gets the error that what was not stored is lost") {
+    "when the killed server's region has lost its name in /dev/shm, the client gets the error that what was not stored is lost",
+    "[unpromised]") {
   Run run("<clients count='1'/>");
   TestClient& client = run.attached(0);
   const shm::FoundRegion region = run.region();

@@ -27,7 +27,7 @@ bool can_hide_proc() {
 
 }  // namespace
 
-TEST_CASE("without /proc runs store, go on and are verified, in place and with a server") {
+TEST_CASE("without /proc runs store, go on and are verified, in place and with a server", "[unpromised]") {
   if (!can_hide_proc()) return;
   const bool in_place = GENERATE(true, false);
   Run run;

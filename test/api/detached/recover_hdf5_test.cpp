@@ -75,7 +75,7 @@ TEST_CASE("recovery adds to the run: the files, the manifest, the master file, a
   CHECK_THAT(values_of(run.folder().file("out/x.h5")), Catch::Contains("1, 1, 1, 1, 1"));
 }
 
-TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in one whose name looks alike") {
+TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in one whose name looks alike", "[unpromised]") {
   Run run("<clients count='1'/>", storage());
   const std::string odd = run.folder().file("\xff\xfe"), alike = run.folder().file("\xef\xbf\xbd\xef\xbf\xbd");
   const bool has_double = GENERATE(true, false);

@@ -79,7 +79,8 @@ TEST_CASE("a client whose server has died prints it once") {
   CHECK(printed.empty());
 }
 
-TEST_CASE("a process in place that ends without dc_finalize prints what is lost with it, and nothing where all was ended") {
+TEST_CASE("a process in place that ends without dc_finalize prints what is lost with it, and nothing where all was ended",
+          "[unpromised]") {
   const Talking talking;
   const bool ends_step = GENERATE(true, false);
   Run run("<dedicated cores='0'/>");
@@ -94,7 +95,8 @@ TEST_CASE("a process in place that ends without dc_finalize prints what is lost 
     CHECK_THAT(printed, Catch::Contains("client 0 error: process ") && Catch::Contains("what it wrote in step 1 is not stored"));
 }
 
-TEST_CASE("a process in place that ends without dc_finalize names the ended steps that its storage still refuses, and why") {
+TEST_CASE("a process in place that ends without dc_finalize names the ended steps that its storage still refuses, and why",
+          "[unpromised]") {
   const Talking talking;
   const bool leaves_open = GENERATE(false, true), one_step = GENERATE(false, true);
   const TempFolder output;
@@ -119,8 +121,8 @@ TEST_CASE("a process in place that ends without dc_finalize names the ended step
   std::filesystem::rename(away, folder);
 }
 
-TEST_CASE(
-    "a process in place that ends without dc_finalize prints nothing if its storage has taken the steps that it had refused") {
+TEST_CASE("a process in place that ends without dc_finalize prints nothing if its storage has taken the steps that it had refused",
+          "[unpromised]") {
   const Talking talking;
   const TempFolder output;
   const std::string folder = output.file("out"), away = output.file("away");

@@ -68,7 +68,8 @@ TEST_CASE("children of every kind leave a session alone: each step is whole, onc
 #endif
 }
 
-TEST_CASE("a fork that a plugin lets come back is no second server: its call ends with an error, and so does every later one") {
+TEST_CASE("a fork that a plugin lets come back is no second server: its call ends with an error, and so does every later one",
+          "[unpromised]") {
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   const double values[16] = {};
@@ -90,7 +91,7 @@ TEST_CASE("a fork that a plugin lets come back is no second server: its call end
   CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
 }
 
-TEST_CASE("a fork that comes back in a server's process does not end that server") {
+TEST_CASE("a fork that comes back in a server's process does not end that server", "[unpromised]") {
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
   ::setenv("DAMARIS_JOB", folder.path().filename().c_str(), 1);

@@ -167,7 +167,8 @@ TEST_CASE("without standard streams a run starts, and what is written to them re
   }
 }
 
-TEST_CASE("a program that closes the descriptors it does not know, and uses their numbers, runs on and keeps its files") {
+TEST_CASE("a program that closes the descriptors it does not know, and uses their numbers, runs on and keeps its files",
+          "[unpromised]") {
   for (const int cores : {0, 1}) {
     INFO(cores << " dedicated cores");
     Simulation simulation(cores, "<log level='info' file='server.log'/>");
@@ -211,7 +212,8 @@ TEST_CASE("a plugin that calls Damaris from a callback is refused, in place and 
 }
 
 #ifdef DAMARIS_TEST_REFUSES_THREADS
-TEST_CASE("where the system gives no thread the codec compresses with the one there is, and the server goes without its watchdog") {
+TEST_CASE("where the system gives no thread the codec compresses with the one there is, and the server goes without its watchdog",
+          "[unpromised]") {
   Simulation simulation(0, "<log level='warning' file='server.log'/>", "reduce='deflate' threads='4'");
   simulation.run([](Simulation& s) {
     if (::chdir(s.file("").c_str()) != 0) ::_exit(4);

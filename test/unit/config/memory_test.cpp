@@ -79,7 +79,8 @@ int outcome_if_fails(long nth, Read&& read) {
 
 }  // namespace
 
-TEST_CASE("whichever allocation fails while a configuration is read, the error is out of memory and not a fault of Damaris") {
+TEST_CASE("whichever allocation fails while a configuration is read, the error is out of memory and not a fault of Damaris",
+          "[unpromised]") {
   const config::Schema schema;
   const auto read = [&] { (void)config::parse(kText, kPath, schema); };
   read();
@@ -98,7 +99,7 @@ TEST_CASE("whichever allocation fails while a configuration is read, the error i
   CHECK(failed > 50);
 }
 
-TEST_CASE("an allocation that fails while the schema is compiled is out of memory and not a fault of Damaris") {
+TEST_CASE("an allocation that fails while the schema is compiled is out of memory and not a fault of Damaris", "[unpromised]") {
   const auto read = [] { (void)config::parse(kText, kPath); };
   const long before = taken;
   read();
