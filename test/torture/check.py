@@ -63,8 +63,7 @@ class Check:
             self.cut_off |= {source for call in ledger.returned("finalize") if call.code in (FULL, TIMEOUT)}
         for source, (_, ledger) in enumerate(self.ledgers[-self.run.clients:]):
             self.codes(phase, ledger)
-            not_loaded = self.kind.from_the_start and not ledger.calls  # there was no room for the program itself
-            if not ledger.ended and not self.may_die(phase) and not not_loaded:
+            if not ledger.ended and not self.may_die(phase):
                 self.broken(f"{phase}: client {source} ended without being killed, in: {ledger.calls[-1].line if ledger.calls else '-'}")
 
     def may_die(self, phase):

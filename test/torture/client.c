@@ -85,16 +85,13 @@ static int follow_team(int number) {
   while (last < line_count && !starts(lines[last], "join")) ++last;
   pthread_t threads[kMostThreads];
   part_t parts[kMostThreads];
-  int is_made[kMostThreads];
   for (int k = 0; k < count; ++k) {
     parts[k] = (part_t){k, number + 1, last};
-    is_made[k] = pthread_create(&threads[k], NULL, follow_part, &parts[k]) == 0;
-    if (!is_made[k]) follow_part(&parts[k]); /* a limit is in the way */
+    if (pthread_create(&threads[k], NULL, follow_part, &parts[k]) != 0) _exit(3);
   }
   for (int k = number + 1; k < last; ++k)
     if (of_thread(lines[k], &ignored) == NULL) follow_line(k, lines[k]);
-  for (int k = 0; k < count; ++k)
-    if (is_made[k]) pthread_join(threads[k], NULL);
+  for (int k = 0; k < count; ++k) pthread_join(threads[k], NULL);
   return last;
 }
 

@@ -16,7 +16,7 @@ from functools import cache
 
 from cluster import SHARED
 from disk_faults import cannot_preload, draw_death, draw_delay, draw_failure, is_built, no_rule, preload, set_rule, spare_mpi
-from limits import cannot_limit, draw_limit, limited
+from limits import draw_limit, limited
 
 FULL, TOO_LARGE, STEP_TOO_LARGE, TIMEOUT = -302, -300, -301, -305
 EARLIER_IO, IO, NO_OUTPUT, SERVER_LOST = -401, -400, -402, -600
@@ -209,7 +209,7 @@ KINDS = [
     Kind("killed at a disk call", 3.0, ("detached", "in-place"), prepare=set_rule, undo=no_rule, draw_rule=draw_death,
          dies_at_a_call=True, server_dies=True, client_dies=True, codes=frozenset({SERVER_LOST, EARLIER_IO}),
          init_codes=LOST_AT_START | {NO_OUTPUT}, environment=preload, why_not=cannot_preload),
-    Kind("limit", 2.0, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, why_not=cannot_limit, from_the_start=True, storage=True, server_dies=True,
+    Kind("limit", 2.0, ("detached", "in-place"), draw_rule=draw_limit, prefix=limited, from_the_start=True, storage=True, server_dies=True,
          codes=frozenset({EARLIER_IO, IO, SHM, MEMORY, SERVER_LOST}), init_codes=LOST_AT_START | {NO_OUTPUT, IO, MEMORY, CONFIG, PLUGIN}),
 ]
 FAULTS = {kind.name: kind for kind in KINDS}
