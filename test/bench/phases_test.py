@@ -120,7 +120,7 @@ def test_with_storage_disk_every_file_is_synced(tmp_path, way):
         folder = one_run(tmp_path, way, **dict(slow.environment, LD_PRELOAD=f"{slow.environment['LD_PRELOAD']}:../disk.so",
                                                DAMARIS_FAULT_RULES=str(tmp_path / "rules"), DAMARIS_FAULT_LOG=str(tmp_path / "log"),
                                                DAMARIS_FAULT_UNDER=str(tmp_path / "run")))
-    synced = {line.split()[1] for line in (tmp_path / "log").read_text().splitlines() if line.startswith("fsync ")}
+    synced = {line.split(maxsplit=1)[1] for line in (tmp_path / "log").read_text().splitlines() if line.startswith("fsync ")}
     files = [path for path in [*folder.glob("cm1out*.h5"), *folder.glob("cm1out*.bp/data.*")]]
     assert files and {str(path) for path in files} <= synced
 
