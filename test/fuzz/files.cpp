@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/json.hpp"
 #include "fuzz.hpp"
 #include "manifest/reader.hpp"
 #include "plugins/hdf5/restart/dataset_reader.hpp"

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/json.hpp"
 #include "fuzz.hpp"
 #include "manifest/reader.hpp"
 #include "manifest/stored_parts.hpp"
