@@ -54,7 +54,7 @@ TEST_CASE("rule 4: a client that waits for a server that is blocked in a plugin 
   node.client(0).signal("slow", 0);
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.client(0).end_iteration(0);
-  const Error error = error_of([&] { node.client(0).flush(0, 200); });
+  const Error error = error_of([&] { node.client(0).flush(0, 2'000); });
   CHECK(error.code() == DC_E_TIMEOUT);
   CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for ") != std::string::npos);
   node.folder().write("log.go", "");
