@@ -3,6 +3,7 @@
 // Before it: the layout determines the bytes. After it: the published block is announced through the lane.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -35,11 +36,11 @@ class Arena {
 
   std::byte* base() const noexcept { return base_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
-  // Without what the server has released; the next try_reserve sees at least these releases. After rebuild() it may be too small while
-  // blocks are being released.
+  // Without what the server has released; the next try_reserve sees at least these releases. The whole arena while a block that has been
+  // reserved again is not counted as released yet. After rebuild() it may be too small while blocks are being released.
   std::uint64_t used_bytes() const noexcept {
-    const std::uint64_t used = state_.reserved_bytes - lane_->released.load(std::memory_order_relaxed);
-    return used <= bytes_ ? used : 0;
+    const auto used = static_cast<std::int64_t>(state_.reserved_bytes - lane_->released.load(std::memory_order_relaxed));
+    return static_cast<std::uint64_t>(std::clamp<std::int64_t>(used, 0, static_cast<std::int64_t>(bytes_)));
   }
   bool more_than_half_full() const noexcept { return used_bytes() * 2 > bytes_; }
   // Data bytes that fit into the largest hole with a header of this form.

@@ -127,6 +127,21 @@ TEST_CASE("when everything is released the arena starts over, whatever the order
   CHECK(f.arena.try_reserve(64 * 1024 - sizeof(BlockHeader)) == reinterpret_cast<BlockHeader*>(f.base()));
 }
 
+TEST_CASE("a full arena is full also while a block that was reserved again is not counted as released yet") {
+  Fixture f(8 * 1024);
+  BlockHeader* first = f.arena.try_reserve(1024);
+  BlockHeader* second = f.arena.try_reserve(16);
+  while (f.arena.try_reserve(16) != nullptr) continue;
+  const std::uint64_t uncounted = first->size_bytes, counted = second->size_bytes;
+  set_state(*first, BlockState::released);
+  f.release(second);
+  REQUIRE(f.arena.try_reserve(1024) == first);
+  CHECK(f.arena.used_bytes() == 8 * 1024);
+  CHECK(f.arena.more_than_half_full());
+  count_release(*f.lane(), f.arena.size_bytes(), 0, uncounted);
+  CHECK(f.arena.used_bytes() == 8 * 1024 - counted);
+}
+
 TEST_CASE("half-full is known without a walk and ends with releases") {
   Fixture f(64 * 1024);
   BlockHeader* block = f.arena.try_reserve(40 * 1024);
