@@ -13,6 +13,7 @@
  *   Calls    A callback may call the functions of the host, and of damaris.h only dc_strerror and dc_last_error: all others return
  *            DC_E_NOT_INITIALIZED. It may use MPI only over host->communicator. If it forks, the child must end with _exit before the
  *            callback returns.
+ *   Symbols  A library is loaded with RTLD_LOCAL and uses the C++ library, the allocator and the MPI of the program that loads it.
  *   Waits    The server cannot interrupt a callback; it goes on taking messages and spilling meanwhile, but not in place. It stores no other
  *            step, runs no action and answers no read, and logs a callback that takes more than 8 s. Long work is done in pieces, see
  *            DC_AGAIN and DC_WAIT.

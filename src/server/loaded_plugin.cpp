@@ -10,27 +10,12 @@
 #include "core/base/format.hpp"
 #include "core/base/thread_state_guard.hpp"
 #include "server/find_plugin.hpp"
+#include "server/plugin_scope.hpp"
 
 namespace damaris::server {
 namespace {
 
-// Plugins get a symbol scope of their own: a plugin's HDF5 must not bind to the application's.
-// Sanitizers do not support RTLD_DEEPBIND; gcc and clang announce them by different macros.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DAMARIS_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(DAMARIS_SANITIZED)
-constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOwnScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-// A plugin that calls MPI must bind to the program's MPI: OpenMPI's handles are addresses of variables, which copy relocations may have
-// moved into the program, where a library with a scope of its own would not find them.
-constexpr int kProgramScope = RTLD_NOW | RTLD_LOCAL;
-
-void* open_library(const std::string& path, const std::string& place, int scope = kOwnScope) {
+void* open_library(const std::string& path, const std::string& place, int scope) {
   const ThreadStateGuard thread_state;  // loading a library built with -ffast-math changes the floating-point modes
   void* library = ::dlopen(path.c_str(), scope);
   if (library == nullptr) throw Error(DC_E_PLUGIN, format("{}: cannot load the plugin {}: {}", place, path, ::dlerror()));
@@ -67,7 +52,7 @@ std::unique_ptr<LoadedPlugin> load_plugin(const model::Model& model, const model
   loaded->where = plugin.where;
   loaded->storage = plugin.storage;
   const std::string path = find_plugin(plugin.library, model, plugin.where), place = model::place(model, plugin.where);
-  void* const library = open_library(path, place, model::calls_mpi(plugin) ? kProgramScope : kOwnScope);
+  void* const library = open_library(path, place, scope_of(plugin, path));
   const auto entry = reinterpret_cast<dc_plugin_entry_fn>(::dlsym(library, DC_PLUGIN_ENTRY));
   if (entry == nullptr)
     throw Error(DC_E_PLUGIN,
@@ -89,7 +74,7 @@ std::unique_ptr<LoadedPlugin> load_function(const model::Model& model, const mod
   loaded->library_name = action.library;
   loaded->function_name = action.function;
   const std::string path = find_plugin(action.library, model, action.where), place = model::place(model, action.where);
-  void* const library = open_library(path, place);
+  void* const library = open_library(path, place, RTLD_NOW | RTLD_LOCAL);
   loaded->function = reinterpret_cast<dc_action_fn>(::dlsym(library, action.function.c_str()));
   if (loaded->function == nullptr)
     throw Error(DC_E_PLUGIN,

@@ -1,8 +1,10 @@
 // Events of scope core, node and global between clients and servers of two nodes.
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include "job.hpp"
 
@@ -167,6 +169,28 @@ TEST_CASE("rule 3: a global instance that one node never completes is cancelled 
     REQUIRE(job.lines(server, "scope global").size() == 1);
     CHECK(job.lines(server, "step 1 scope global source -1 instance 0 order 0").size() == 1);
   }
+}
+
+TEST_CASE("actions of a user call MPI over the servers, and print") {
+  Job job(4, "2");
+  if (job.member()) {
+    std::ostringstream printed;
+    std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+    const Started started = job.start(xml(1, "<actions><event name='sum' action='sum_servers' using='damaris_test_allreduce.so' scope='global'/>"
+                                             "<event name='print' action='print_step' using='damaris_test_printing.so'/></actions>"));
+    std::cout.rdbuf(before);
+    REQUIRE(started.code == DC_OK);
+    if (started.is_client != 0) {
+      CHECK(dc_signal("sum", 0) == DC_OK);
+      CHECK(dc_signal("print", 0) == DC_OK);
+      CHECK(dc_end_iteration(0) == DC_OK);
+      CHECK(dc_finalize() == DC_OK);
+    } else {
+      CHECK_THAT(printed.str(), Catch::StartsWith("server ") && Catch::EndsWith(" sees step 0\n"));
+    }
+  }
+  job.together();
+  for (int server = 0; server < 2; ++server) CHECK(job.lines(server) == std::vector<std::string>{"step 0 sum 3"});
 }
 
 TEST_CASE("rule 4: a pending global instance keeps no server from draining and storing later steps") {

@@ -1,5 +1,7 @@
 // What plugins do wrong, and where they are sought.
 #include <cfenv>
+#include <iostream>
+#include <sstream>
 
 #include "core/shm/dead_regions.hpp"
 #include "node.hpp"
@@ -72,6 +74,22 @@ TEST_CASE("an exception that leaves a plugin fails its step with its own words, 
     if (step == 1) CHECK_THAT(flushed.message, Catch::Contains("it threw something other than a std::exception"));
   }
   node.stop();
+}
+
+TEST_CASE("an action prints with the C++ library of the program") {
+  std::ostringstream printed;
+  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  model::Model model = node_model();
+  add_event(model, "print", {DC_SCOPE_CORE}, "print_step");
+  model.events[0].actions[0].library = "damaris_test_printing.so";
+  Node node(model, 1);
+  node.start();
+  node.client(0).signal("print", 7);
+  node.client(0).end_iteration(7);
+  const int code = node.stop().code;
+  std::cout.rdbuf(before);
+  CHECK(code == DC_OK);
+  CHECK(printed.str() == "server 0 sees step 7\n");
 }
 
 TEST_CASE("a plugin that refuses its settings stops the start with its own sentence") {

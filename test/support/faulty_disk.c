@@ -339,6 +339,3 @@ int statvfs(const char* name, struct statvfs* facts) {
   return result;
 }
 int statvfs64(const char* name, struct statvfs64* facts) { return statvfs(name, (struct statvfs*)facts); }
-
-/* Plugins ask for a symbol scope of their own, which would hide all this from them. */
-void* dlopen(const char* name, int flags) { return REAL(dlopen)(name, flags & ~RTLD_DEEPBIND); }

@@ -43,6 +43,18 @@ TEST_CASE("rule 7: a server that the user started takes as many clients as --cli
   CHECK(run.lines("finalize clients 0 1 2").size() == 1);
 }
 
+TEST_CASE("an action prints into the output of its server") {
+  Run run("<clients count='1'/><server start='manual'/>",
+          "<actions><event name='print' action='print_step' using='damaris_test_printing.so'/></actions>");
+  const auto server = run.ready_server();
+  TestClient& client = run.attached(0);
+  client.must("signal print 3");
+  client.must("end 3");
+  client.must("finalize");
+  CHECK(server->wait() == 0);
+  CHECK(server->line() == "server 0 sees step 3");
+}
+
 TEST_CASE("a client that finds its server loads neither the server's library nor a parser") {
   Run run("<clients count='1'/><server start='manual'/>");
   const auto server = run.ready_server();

@@ -14,12 +14,8 @@
 
 namespace damaris::test {
 
-// The same scope as in src/server/plugin_host.cpp; sanitizers refuse RTLD_DEEPBIND.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// As the server loads a plugin in a program without another HDF5.
 constexpr int kPluginScope = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kPluginScope = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 
 // Stays loaded for good, as in a server: HDF5 registers exit handlers.
 inline const dc_plugin_t* load_plugin(const std::string& name, int scope = kPluginScope) {

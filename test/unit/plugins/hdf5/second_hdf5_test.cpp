@@ -6,8 +6,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
+#include "server/plugin_scope.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 #include "unit/plugins/loaded_plugin.hpp"
@@ -69,15 +71,24 @@ int status_of_child(int (*with)(int, const TempFolder&), int scope) {
 }  // namespace
 
 int main() {
-  if (kPluginScope == (RTLD_NOW | RTLD_LOCAL)) {
+  const std::string path = std::string(std::getenv("DAMARIS_PLUGIN_PATH")) + "/damaris_hdf5.so";
+  damaris::model::Plugin plugin;
+  plugin.library = "damaris_hdf5.so";
+  const int scope = damaris::server::scope_of(plugin, path);
+  plugin.settings = {{"files", "single"}};
+  plugin.storage = true;
+  if (damaris::server::scope_of(plugin, path) != kPluginScope) return 1;
+  plugin.library = "damaris_users.so";
+  if (damaris::server::scope_of(plugin, path) != kPluginScope) return 1;
+  if (scope == kPluginScope) {
     std::puts("SKIP: sanitizers refuse RTLD_DEEPBIND, the plugin's own symbol scope");
     return 77;
   }
   std::printf("the application's libhdf5 says H5T_NATIVE_INT32 is %lld\n", static_cast<long long>(H5T_NATIVE_INT32_g));
   // Without a scope of its own the plugin must fall into the trap, or this test proves nothing.
-  const int trapped = status_of_child(store_with, RTLD_NOW | RTLD_LOCAL);
-  const int stored = status_of_child(store_with, kPluginScope);
-  const int refused = status_of_child(share_with, RTLD_NOW | RTLD_LOCAL);
+  const int trapped = status_of_child(store_with, kPluginScope);
+  const int stored = status_of_child(store_with, scope);
+  const int refused = status_of_child(share_with, kPluginScope);
   std::printf("without own scope: wait status %d (SIGABRT wanted); with it: %d (0 wanted); one file: %d (0 wanted)\n", trapped,
               stored, refused);
   return WIFSIGNALED(trapped) && WTERMSIG(trapped) == SIGABRT && stored == 0 && refused == 0 ? 0 : 1;
