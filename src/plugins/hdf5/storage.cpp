@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "layout/hidden_values.hpp"
 #include "manifest/output_folder.hpp"
 #include "remedy.hpp"
 #include "shared/agreement.hpp"
@@ -220,6 +221,7 @@ void Storage::begin_attempt(const dc_step_t& step, Instant now) {
   record.waited_s = seconds_between(current_->seen, *current_->begun);
   current_->refused.reset();
   warn(place_warnings_.of(step));
+  for (const std::string& sentence : hidden_values(step)) refuse(Refused(sentence));
 }
 
 // Returns DC_OK if the file of the step is published, DC_AGAIN if more is left of it, else like failed().
@@ -350,8 +352,8 @@ manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
   const auto vote = [&](const Failure& failure) { return vote_after(failure, step); };
   manifest::FileEntry entry = shared_->write(step, check, vote);
   for (const Overlap& overlap : shared_->hidden_blocks())
-    warn(place_warnings_.hidden(*overlap.variable, step.step, {overlap.hidden.source, overlap.hidden.block},
-                                {overlap.shown.source, overlap.shown.block}));
+    refuse(Refused(hidden_text(*overlap.variable, {overlap.hidden.source, overlap.hidden.block},
+                               {overlap.shown.source, overlap.shown.block}, overlap.hidden.box)));
   return entry;
 }
 

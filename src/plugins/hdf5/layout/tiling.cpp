@@ -1,47 +1,11 @@
 #include "tiling.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include "core/base/overlaps.hpp"
 
 namespace damaris::hdf5 {
 namespace {
-
-// The dimension with the most distinct low ends: a sweep along it has the fewest candidates.
-int sweep_dimension(const std::vector<Box>& blocks) {
-  int best = 0;
-  std::size_t most = 0;
-  for (int d = 0; d < blocks.front().ndims; ++d) {
-    std::vector<std::int64_t> lows;
-    for (const Box& block : blocks) lows.push_back(block.low[d]);
-    std::sort(lows.begin(), lows.end());
-    const auto different = static_cast<std::size_t>(std::unique(lows.begin(), lows.end()) - lows.begin());
-    if (different > most) {
-      most = different;
-      best = d;
-    }
-  }
-  return best;
-}
-
-std::vector<std::size_t> order_along(const std::vector<Box>& blocks, int d) {
-  std::vector<std::size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return blocks[a].low[d] < blocks[b].low[d]; });
-  return order;
-}
-
-// For each block, the earlier ones that overlap it.
-std::vector<std::vector<std::size_t>> earlier_overlaps(const std::vector<Box>& blocks) {
-  const int d = sweep_dimension(blocks);
-  const std::vector<std::size_t> order = order_along(blocks, d);
-  std::vector<std::vector<std::size_t>> earlier(blocks.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    for (std::size_t j = i + 1; j < order.size() && blocks[order[j]].low[d] < blocks[order[i]].high[d]; ++j) {
-      const auto [first, second] = std::minmax(order[i], order[j]);
-      if (overlap(blocks[first], blocks[second])) earlier[second].push_back(first);
-    }
-  return earlier;
-}
 
 std::vector<Tile> tiles_without_overlap(const std::vector<Box>& blocks) {
   std::vector<Tile> tiles;

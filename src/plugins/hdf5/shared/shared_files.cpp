@@ -152,7 +152,7 @@ manifest::FileEntry SharedFiles::write_together(std::int64_t number, const dc_st
   return entry;
 }
 
-// Overlapping blocks with equal values are not reported.
+// Overlapping blocks with equal values are not reported; of others the first of each variable, by every member.
 void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
   hidden_.clear();
   if (layout.overlaps.empty()) return;
@@ -171,8 +171,7 @@ void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
   for (std::size_t i = 0; i < layout.overlaps.size(); ++i) {
     const Overlap& overlap = layout.overlaps[i];
     const bool is_known = !hidden_.empty() && hidden_.back().variable == overlap.variable;  // sorted by variable
-    if (!is_known && overlap.hidden.member == team_.member() && sum(overlap.shown, 2 * i) != sum(overlap.hidden, 2 * i + 1))
-      hidden_.push_back(overlap);
+    if (!is_known && sum(overlap.shown, 2 * i) != sum(overlap.hidden, 2 * i + 1)) hidden_.push_back(overlap);
   }
 }
 

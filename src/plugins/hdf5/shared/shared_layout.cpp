@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "../layout/tiling.hpp"
+#include "core/base/overlaps.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -124,12 +125,12 @@ std::string source_name(const OfferedBlock& block) {
 }
 
 void add_contests(std::vector<Overlap>& overlaps, const dc_variable_info_t& variable, const Offered& offered) {
-  std::map<std::pair<Extents, Extents>, const MemberBlock*> placed;
-  const auto part = [](const MemberBlock& one) { return SharedPart{one.member, one.block.source, one.block.block, one.block.box}; };
-  for (const MemberBlock& one : offered.blocks) {
-    const auto [first, is_alone] = placed.emplace(std::make_pair(one.block.box.low, one.block.box.high), &one);
-    if (!is_alone && first->second->member != one.member && volume(one.block.box) > 0)
-      overlaps.push_back({&variable, part(*first->second), part(one)});
+  for (const Contest& contest : contests(boxes_of(offered))) {
+    const MemberBlock &shown = offered.blocks[contest.first], &hidden = offered.blocks[contest.second];
+    const auto part = [&](const MemberBlock& one) {
+      return SharedPart{one.member, one.block.source, one.block.block, contest.common};
+    };
+    if (shown.member != hidden.member) overlaps.push_back({&variable, part(shown), part(hidden)});
   }
 }
 

@@ -33,7 +33,8 @@ struct SharedDataset {
   std::vector<Box> holes;  // filled by no block
 };
 
-// Two blocks of different members with the same box: the file has the values of `shown`, which may equal those of `hidden`.
+// The part that two blocks of different members have in common, if that is more than a face: the file has the values of `shown`, which may
+// equal those of `hidden`. Both have the same box.
 struct Overlap {
   const dc_variable_info_t* variable = nullptr;
   SharedPart shown, hidden;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/box.hpp"
+#include "core/base/overlaps.hpp"
 
 using namespace damaris;
 
@@ -47,3 +48,24 @@ TEST_CASE("subtract leaves what is around the hole, without overlap") {
 }
 
 TEST_CASE("the bounding box holds all boxes") { CHECK(bounding_box({box(3, 4, 0, 1), box(1, 2, 5, 9)}) == box(1, 4, 0, 9)); }
+
+TEST_CASE("neighbours on a staggered grid share a face, an edge or a corner: no contest") {
+  CHECK(contests({box(0, 5, 0, 4), box(4, 9, 0, 4)}).empty());
+  CHECK(contests({box(0, 5, 0, 5), box(4, 9, 4, 9)}).empty());
+  CHECK(contests({box(0, 1, 0, 5), box(0, 1, 4, 9)}).empty());  // one layer of cells
+  CHECK(contests({}).empty());
+}
+
+TEST_CASE("boxes that share more than a face are a contest, equal ones of the first of them alone") {
+  const auto found = contests({box(0, 5, 0, 4), box(3, 9, 2, 6), box(0, 5, 0, 4), box(0, 5, 0, 4)});
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].first == 0);
+  CHECK(found[0].second == 1);
+  CHECK(found[0].common == box(3, 5, 2, 4));
+  for (const std::size_t i : {1, 2}) {
+    CHECK(found[i].first == 0);
+    CHECK(found[i].second == i + 1);
+  }
+  CHECK(contests({box(2, 3, 2, 3), box(2, 3, 2, 3)}).size() == 1);      // one element each
+  CHECK(contests({box(0, 1, 0, 5), box(0, 1, 3, 9)}).size() == 1);      // one layer of cells
+}

@@ -260,27 +260,45 @@ TEST_CASE("a block without a position in a layout with a global array is reporte
   CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 1: " + line)) == 1);
 }
 
-TEST_CASE("a block that another one hides with other values is reported once; the same values, or a shared face, are not") {
+TEST_CASE("a step in which blocks share more than a face and differ there is partial, whatever comes before it") {
   const TempFolder folder;
   ServerOf server(folder, 0, 1);
   const auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
   const auto store = [&](std::int64_t step, std::int64_t second_place, float last) {
     Blocks blocks(step);
-    place(blocks.add(variable, 0, {2}, std::vector<float>{1, 2}), {0});
-    place(blocks.add(variable, 1, {2}, std::vector<float>{1, last}), {second_place});
-    REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
+    place(blocks.add(variable, 0, {3}, std::vector<float>{1, 2, 3}), {0});
+    place(blocks.add(variable, 1, {3}, std::vector<float>{2, 3, last}), {second_place});
+    return server.plugin->on_step(blocks.view());
   };
-  store(1, 0, 2);
-  store(2, 1, 7);
-  store(3, 0, 7);
-  store(4, 0, 7);
+  const std::string both = "'fields/w': client 1 and client 0 both wrote the elements",
+                    those = "; those of client 1 differ and are not stored; check that dc_set_position gives each block its own place";
+  CHECK(store(1, 1, 7) == DC_OK);  // the common part is equal
+  CHECK(store(2, 2, 7) == DC_OK);  // a shared face
+  for (const std::int64_t step : {3, 4}) {
+    CHECK(store(step, 0, 7) == DC_E_IO);
+    CHECK(server.host.failure == both + " (0) to (2)" + those);
+  }
   const auto steps = steps_in(folder.file("storm.jsonl"));
-  const std::string line =
-      "'fields/w' of client 1 (block 0) has the place of block 0 of client 0, and its different values are not stored; check "
-      "that dc_set_position gives each block its own place";
-  for (const int step : {1, 2, 4}) CHECK(steps.at(step).warnings.empty());
-  CHECK(steps.at(3).warnings == std::vector<std::string>{line});
-  CHECK(std::count(server.host.lines.begin(), server.host.lines.end(), std::make_pair(1, "hdf5: step 3: " + line)) == 1);
+  for (const int step : {1, 2}) CHECK(steps.at(step).complete);
+  for (const int step : {3, 4}) {
+    CHECK_FALSE(steps.at(step).complete);
+    CHECK(steps.at(step).failures == std::vector<std::string>{both + " (0) to (2)" + those});
+    CHECK(steps.at(step).files.size() == 1);
+  }
+}
+
+TEST_CASE("a forgotten position is an overlap too: ghost zones are cut first, the first two blocks that differ are named") {
+  const TempFolder folder;
+  ServerOf server(folder, 0, 1);
+  const auto variable = variable_info(0, "fields/w", DC_FLOAT32, 2);
+  Blocks blocks(1);
+  for (const int source : {0, 1, 2}) {
+    dc_dataset_t& block = blocks.add(variable, source, {2, 4}, std::vector<float>(8, source == 0 ? 1.0F : 2.0F));
+    place(block, {0, 0});
+    block.ghost_low[1] = block.ghost_high[1] = 1;
+  }
+  CHECK(server.plugin->on_step(blocks.view()) == DC_E_IO);
+  CHECK_THAT(server.host.failure, Catch::StartsWith("'fields/w': client 1 and client 0 both wrote the elements (0,0) to (1,1);"));
 }
 
 TEST_CASE("a step that could not be stored is in the manifest with its reason") {

@@ -150,8 +150,10 @@ TEST_CASE("rule 11: 150 random tilings with ghosts, overlaps and holes read back
     one.fill(blocks, variable);
     if (one.reference().empty()) continue;
     Fixture run({variable}, {{"filters", seed % 2 == 0 ? "" : "shuffle,deflate:1"}, {"threads", seed % 4 == 0 ? "1" : "3"}});
-    const ReadFile file = run.stored(blocks);
     INFO("seed " << seed);
+    const int code = run.plugin.on_step(blocks.view());  // partial where blocks share more than a face
+    REQUIRE((code == DC_OK || run.host.failure.find(" both wrote the elements ") != std::string::npos));
+    const ReadFile file(run.path(seed));
     REQUIRE(read_all(file) == one.reference());
     const bool whole = is_box(one.reference());
     REQUIRE(file.has("v/box0") == !whole);
