@@ -73,12 +73,16 @@ void check_datasets(Build& build) {
   }
 }
 
-bool overwrites_recovered_data(const model::Model& model) {
-  if (model.architecture.stale != model::StalePolicy::recover) return false;
+// What becomes of the data that stale="recover" stores; "" if they stay.
+std::string fate_of_recovered_data(const model::Model& model) {
+  if (model.architecture.stale != model::StalePolicy::recover) return "";
   for (const model::Plugin& plugin : model.plugins)
-    for (const auto& [key, value] : plugin.settings)
-      if (plugin.name == "hdf5" && key == "exists" && value == "overwrite") return true;
-  return false;
+    for (const auto& [key, value] : plugin.settings) {
+      if (plugin.name != "hdf5" || key != "exists") continue;
+      if (value == "overwrite") return "exists=\"overwrite\" of <hdf5> removes it when this run stores its first step";
+      if (value == "auto") return "exists=\"auto\" of <hdf5> then refuses to start, as that run has not ended";
+    }
+  return "";
 }
 
 void warn_of_buffer(const model::Model& model, std::vector<std::string>& advice) {
@@ -129,11 +133,9 @@ std::vector<std::string> warnings(const model::Model& model) {
     advice.push_back(
         format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
   if (wrong.empty()) warn_of_buffer(model, advice);
-  if (overwrites_recovered_data(model))
-    advice.push_back(format(
-        "{}: stale=\"recover\" stores the data of a dead run, and exists=\"overwrite\" of <hdf5> removes it when this run stores "
-        "its first step; use exists=\"append\" to keep it",
-        model.file));
+  if (const std::string fate = fate_of_recovered_data(model); !fate.empty())
+    advice.push_back(format("{}: stale=\"recover\" stores the data of a dead run, and {}; use exists=\"append\" to keep it and go on",
+                            model.file, fate));
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return advice;

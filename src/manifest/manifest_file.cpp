@@ -75,6 +75,13 @@ Error earlier_record(const std::string& path) {
                                    "another basename, or use exists=\"overwrite\" or \"append\"");
 }
 
+Error unended_run(const std::string& path) {
+  return Error(DC_E_NO_OUTPUT,
+               "'" + path +
+                   "' is the manifest of an earlier run that has not ended: it was killed, or lost clients; to keep what it has "
+                   "stored, go on with exists=\"append\", or choose another basename; exists=\"overwrite\" removes it");
+}
+
 Error other_run(const std::string& path) {
   return Error(DC_E_NO_OUTPUT, "'" + path +
                                    "' is now the manifest of another run, whose files would be mixed with the recovered ones; "

@@ -18,6 +18,7 @@ namespace damaris::manifest {
 
 // What happens to an earlier run of the same basename.
 enum class Existing {
+  automatic,  // as overwrite if the last run has ended; else the start fails
   overwrite,  // its files are removed when this run stores its first step
   refuse,     // the start fails
   recover,    // it is this run: recovery adds the steps of its dead server. Not in the XML
@@ -27,6 +28,7 @@ enum class Existing {
 // The errors for a run that cannot begin because of this manifest.
 Error earlier_record(const std::string& path);
 Error other_run(const std::string& path);
+Error unended_run(const std::string& path);
 
 // Throws Failure, with the owner and the remedy, if something else than a file of this user is at the manifest's name.
 void require_own_manifest(const std::string& path);

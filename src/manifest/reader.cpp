@@ -43,11 +43,13 @@ bool has_files(const Json& line) {
   return filled("files") || filled("described");
 }
 
-int servers_of(const Json& run) {
+// Nothing for a damaged line, which Reader reports.
+template <class Read>
+auto if_readable(const Read& read) -> std::optional<decltype(read())> {
   try {
-    return run_from_json(run).servers;
+    return read();
   } catch (const Error&) {
-    return 0;  // Reader reports the error
+    return std::nullopt;
   }
 }
 
@@ -57,6 +59,7 @@ Outline outline_of(const std::string& path) {
   Outline outline;
   std::uint64_t offset = 0;
   bool replaces_all = false;  // the run will, once it has files
+  EndOfRun end;
   for_whole_lines(path, 0, [&](const std::string& line) {
     const std::uint64_t begin = offset;
     offset += line.size() + 1;
@@ -69,8 +72,9 @@ Outline outline_of(const std::string& path) {
       outline.job = text("job");
       outline.regions = text("regions");
       outline.identity = text("identity");
-      outline.servers = servers_of(json);
-      outline.has_joined = false;
+      const std::optional<RunEntry> run = if_readable([&] { return run_from_json(json); });
+      outline.servers = run ? run->servers : 0;
+      end = run ? EndOfRun(*run) : EndOfRun();
       outline.joined.clear();
       outline.is_unknown = outline.servers == 0;
       outline.mentions_steps |= outline.is_unknown;
@@ -79,15 +83,16 @@ Outline outline_of(const std::string& path) {
       return true;
     }
     if (json.is_object() && (json.contains("joined") || json.contains("ended"))) {
-      outline.has_joined |= json.contains("joined");
       if (std::string regions = text("regions"); json.contains("joined") && !regions.empty())
         outline.joined.insert(std::move(regions));
+      if (const auto entry = if_readable([&] { return *server_entry_from_json(json); })) end.note(*entry);
       return true;
     }
     outline.mentions_steps = true;
     if (replaces_all && json.is_object() && has_files(json)) outline.replaced_until = outline.begins_at;
     return true;
   });
+  outline.has_ended = end.has_ended();
   return outline;
 }
 
@@ -240,7 +245,9 @@ void Reader::begin_run(RunEntry&& run, Completeness&& completeness) {
 
 void Reader::leave_out_content(const std::string& line, const std::string& why) {
   leave_out(why);
-  if (begins_run(line)) begin_run({}, Completeness::of_unknown_run());
+  if (!begins_run(line)) return;
+  end_ = {};
+  begin_run({}, Completeness::of_unknown_run());
 }
 
 void Reader::take_content(const std::string& line) {
@@ -251,6 +258,7 @@ void Reader::take_content(const std::string& line) {
       RunEntry run = run_from_json(json);
       if (!run.regions.empty()) regions_.insert(run.regions);
       Completeness completeness(run);
+      end_ = EndOfRun(run);
       begin_run(std::move(run), std::move(completeness));
     }
     // Only a run that replaces all earlier ones removes their lines.
@@ -259,6 +267,7 @@ void Reader::take_content(const std::string& line) {
     if (is_run) return;
     if (const auto entry = server_entry_from_json(json)) {
       if (!entry->regions.empty()) regions_.insert(entry->regions);
+      end_.note(*entry);
       return completeness_.back().note(*entry);
     }
     json.contains("view") ? take_view(view_from_json(json)) : take_step(step_from_json(json));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "completeness.hpp"
+#include "end_of_run.hpp"
 #include "entries.hpp"
 #include "sealed_line.hpp"
 #include "shard_reader.hpp"
@@ -32,7 +33,7 @@ struct Outline {
   std::uint64_t begins_at = 0;              // byte offset of the last run's first line
   std::uint64_t replaced_until = 0;         // byte offset: a later run has replaced all lines before
   bool mentions_steps = false;              // or has unreadable lines
-  bool has_joined = false;                  // a server joined other than the one that began the last run
+  bool has_ended = false;                   // the last run
   bool is_unknown = false;                  // the line of the last run is unreadable: nothing else is known of it
 };
 
@@ -93,6 +94,8 @@ class Reader {
   const std::vector<RunEntry>& runs() const { return runs_; }
   // What the lines of all runs, and of the servers that joined them, say are the prefixes of the names of their regions.
   const std::set<std::string>& regions() const { return regions_; }
+  // Whether the last run has ended.
+  const EndOfRun& end() const { return end_; }
   // Whether the last run has recorded a step, with or without data.
   bool last_run_has_steps() const { return last_run_has_steps_; }
   // Servers of the run of `step`, one of steps(), that have not reported it: they died before, or have not reached it. Names the
@@ -138,6 +141,7 @@ class Reader {
   std::vector<RunEntry> runs_;
   std::set<std::string> regions_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by number of runs begun
+  EndOfRun end_;
   bool last_run_has_steps_ = false;
   std::optional<std::int64_t> first_;  // the lowest step with files of the last run
   struct Waiting {

@@ -78,6 +78,19 @@ Error locked_by_same_member(const std::string& path, const std::string& member) 
           "its own");
 }
 
+Running is_running(const std::string& record) {
+  const int descriptor = ::open(lock_path(record).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return errno == ENOENT || errno == ENOTDIR ? Running::no : Running::unknown;
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kRun;
+  lock.l_len = 1;
+  const bool known = ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0;
+  ::close(descriptor);
+  return !known ? Running::unknown : lock.l_type == F_UNLCK ? Running::no : Running::yes;
+}
+
 RunLock::RunLock(std::string path, std::string run, std::string member, bool shared, std::chrono::milliseconds timeout)
     : record_(std::move(path)),
       path_(lock_path(record_)),

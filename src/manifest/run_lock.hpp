@@ -1,6 +1,7 @@
 // Ensures that only one run at a time writes under a basename, with locks on "<folder>/.<basename>.lock". The kernel releases them
 // when their process ends; other users can neither open nor lock the file.
-// Used by: the hdf5 plugin on the server's work thread, in each process that adds to the manifest, from its start to its end.
+// Used by: the hdf5 plugin on the server's work thread, in each process that adds to the manifest, from its start to its end;
+// `damaris verify` looks at the lock.
 // Before it: output_folder.hpp. After it: manifest_file.hpp begins the manifest, or joins it.
 #pragma once
 
@@ -18,6 +19,10 @@ namespace damaris::manifest {
 // The errors for a run that cannot begin because of another one.
 Error locked_by_other_run(const std::string& path);
 Error locked_by_same_member(const std::string& path, const std::string& member);
+
+// Whether a run holds the lock of the manifest's basename; unknown where the file system has no locks, or the lock is another user's.
+enum class Running { no, yes, unknown };
+Running is_running(const std::string& record);
 
 class RunLock {
  public:

@@ -46,6 +46,8 @@ Losses losses_from(const Json& json) {
 
 Json to_json(const ServerEntry& entry) {
   Json json = {{entry.what == ServerEntry::What::joined ? "joined" : "ended", entry.server}, {"host", entry.host}};
+  if (entry.all) json["all"] = true;
+  if (entry.recovered) json["recovered"] = true;
   if (!entry.regions.empty()) json["regions"] = entry.regions;
   json.update(to_json(entry.losses));
   return json;
@@ -60,6 +62,8 @@ std::optional<ServerEntry> server_entry_from_json(const Json& json) {
     read_value(json.at(ended ? "ended" : "joined"), entry.server);
     entry.host = json.at("host").get<std::string>();
     entry.losses = losses_from(json);
+    entry.all = json.value("all", false);
+    entry.recovered = json.value("recovered", false);
     entry.regions = json.value("regions", "");
     return entry;
   } catch (const Json::exception& error) {

@@ -34,6 +34,8 @@ struct ServerEntry {
   int server = 0;
   std::string host;
   Losses losses;             // with `ended`, which means that the manifest has all data that the server received
+  bool all = false;          // with `ended`: all servers of the run have
+  bool recovered = false;    // with `ended`: the server was killed, and its data were recovered
   std::string regions = {};  // with `joined`: as in RunEntry, of this server. "": a line of an earlier version
 };
 

@@ -16,8 +16,10 @@
 #include "core/base/ascii.hpp"
 #include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
+#include "core/base/overlaps.hpp"
 #include "core/base/own_file.hpp"
 #include "file_sum.hpp"
+#include "stored_parts.hpp"
 #include "unrecorded.hpp"
 
 namespace damaris::manifest {
@@ -93,7 +95,11 @@ std::string why_not_opened(const std::string& path, int error) {
 
 class Check {
  public:
-  Check(const Reader& run, const VerifyOptions& options) : run_(run), options_(options) {
+  Check(const Reader& run, const VerifyOptions& options, Running running) : run_(run), options_(options) {
+    result_.running = running;
+    result_.has_ended = run.end().has_ended();
+    result_.why_not_ended = run.end().why_not();
+    if (!run.steps().empty()) result_.first_step = run.steps().begin()->first, result_.last_step = run.steps().rbegin()->first;
     for (const auto& [step, record] : run.steps()) all_bytes_ += record.total.stored_bytes + total_of(record.files).stored_bytes;
   }
 
@@ -129,6 +135,8 @@ class Check {
     if (reported_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
   }
 
+  bool goes_on() const { return result_.running == Running::yes && !result_.has_ended; }
+
   std::size_t problem_count() const { return result_.damaged.size() + result_.unread.size(); }
 
   void note_partial(std::int64_t step) {
@@ -161,6 +169,30 @@ class Check {
       known_.insert(file.name);
     }
     views_.add(step);
+    note_overlaps(step);
+  }
+
+  // Of datasets that several servers wrote: inside a file there are none.
+  void note_overlaps(const StepEntry& step) {
+    std::map<std::string, std::vector<DatasetInFile>> placed;  // by variable
+    for (const FileEntry& file : step.files)
+      for (const DatasetEntry& dataset : file.datasets)
+        if (dataset.has_position && volume(dataset.box) > 0) placed[dataset.variable].push_back({&file, &dataset});
+    for (auto& [variable, datasets] : placed) {
+      put_in_order(datasets);
+      std::vector<Box> boxes;
+      for (const DatasetInFile& one : datasets) boxes.push_back(one.dataset->box);
+      for (const Contest& contest : contests(boxes)) note_overlap(step.step, datasets[contest.first], datasets[contest.second], contest.common);
+    }
+  }
+
+  void note_overlap(std::int64_t step, const DatasetInFile& shown, const DatasetInFile& hidden, const Box& common) {
+    const bool same = shown.dataset->box == hidden.dataset->box && shown.dataset->checksum == hidden.dataset->checksum;
+    if (shown.file == hidden.file || same) return;
+    result_.partial.push_back({step, "", "",
+                               "'" + hidden.dataset->variable + "': " + shown.file->name + " and " + hidden.file->name +
+                                   " both hold the elements" + box_text(common) + "; readers get those of " + shown.file->name +
+                                   "; check that dc_set_position gives each block its own place"});
   }
 
   void check_file(std::int64_t step, const FileEntry& file) {
@@ -293,6 +325,7 @@ class Check {
       };
       const bool is_listed = noted.count(name) > 0 || replaced.count(name) > 0;
       const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
+      if (goes_on() && name.front() == '.') continue;  // being written
       const bool ours = is_of(plain, stem) && (is_listed || !is_others) && undescribed_.count(step_of(name)) == 0;
       if (ours && known_.count(name) == 0) list_of(name).push_back(name);
     }
@@ -362,9 +395,10 @@ std::string find_manifest(const std::string& run) {
 }
 
 Verification verify(const std::string& record, const VerifyOptions& options) {
+  const Running running = is_running(record);
   Reader run(record);
   run.read_on();
-  return Check(run, options).result();
+  return Check(run, options, running).result();
 }
 
 }  // namespace damaris::manifest

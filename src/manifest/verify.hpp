@@ -13,6 +13,7 @@
 
 #include "entries.hpp"
 #include "reader.hpp"
+#include "run_lock.hpp"
 
 namespace damaris::manifest {
 
@@ -43,6 +44,10 @@ struct Finding {
 };
 
 struct Verification {
+  Running running = Running::no;  // looked at before the manifest was read
+  bool has_ended = false;         // the last run, and why not
+  std::string why_not_ended;
+  std::int64_t first_step = -1, last_step = -1;
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
   std::vector<Finding> unread;            // not checked for lack of rights, descriptors or memory: may be undamaged

@@ -56,15 +56,16 @@ bool greet(const dc_host_t& host, const FileNames& names) {
 ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names)
     : host_(host),
       names_(names),
-      existing_(options.existing),
+      existing_(options.existing == Existing::automatic ? Existing::overwrite : options.existing),
+      requires_end_(options.existing == Existing::automatic),
       run_{run_id(host),
            host.simulation,
            host.server_count,
            host.job,
-           options.existing == Existing::overwrite,
+           existing_ == Existing::overwrite,
            host.regions != nullptr ? host.regions : ""},
       connected_(greet(host, names)),
-      own_files_(names, options.existing == Existing::overwrite),
+      own_files_(names, existing_ == Existing::overwrite),
       lock_wait_(kLockWait),
       end_wait_ms_(options.end_wait_ms),
       collector_(connected_ ? host.server_count : 1),
@@ -126,6 +127,8 @@ void ManifestWriter::open(const CheckEarlier& check_earlier) {
   acquire_lock(path);
   const RunLock::Guard guard(*lock_, std::adopt_lock);
   require_own_manifest(path);
+  if (requires_end_ && !was_open_ && lock_->is_first())
+    if (const Outline last = outline_of(path); last.mentions_steps && !last.has_ended) throw unended_run(path);
   const bool again = was_open_, goes_on = existing_ == Existing::append && !again;
   if (!again && !lock_->is_first()) own_files_.join(path, outline_of(path).begins_at);
   if (!again) check_earlier(own_files_.of_earlier_runs());
@@ -332,18 +335,13 @@ void ManifestWriter::write_lines() {
   }
 }
 
-// Without an `ended` line, readers could not know whether this server delivered everything.
-bool ManifestWriter::needs_end_line() const {
-  if (connected_ && host_.server_count > 1) return false;  // server 0 has recorded all
-  if (host_.server_count > 1 || !file_->is_first()) return true;
-  return outline_of(names_.of_run(".jsonl")).has_joined;
-}
-
 // Call after all lines of this server.
 void ManifestWriter::append_end() {
   if (file_ == nullptr) open();  // the file was gone when a view's line was added
-  if (needs_end_line())
-    append(to_json(ServerEntry{ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)}));
+  ServerEntry entry = {ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)};
+  entry.all = connected_ && host_.server_count > 1;  // server 0 has recorded what the others have stored
+  entry.recovered = existing_ == Existing::recover;
+  append(to_json(entry));
 }
 
 void ManifestWriter::finish(bool leaves_steps) {

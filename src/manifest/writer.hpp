@@ -40,7 +40,7 @@ struct GivenUpSteps {
 };
 
 struct WriterOptions {
-  Existing existing = Existing::overwrite;
+  Existing existing = Existing::automatic;
   std::optional<std::int64_t> retry_ms = 0;  // how long at most to retry a line that the file system refuses
   GivenUpSteps given_up = {};
   // Gets the names of this server's files of earlier runs before this run has a line; may refuse to start by throwing.
@@ -96,7 +96,6 @@ class ManifestWriter {
   bool shared() const { return !connected_ || host_.communicator == nullptr; }
   bool joins(const std::string& record, bool again) const;
   void append_joined();
-  bool needs_end_line() const;
   void append_end();
   void open(const CheckEarlier& check_earlier = {});
   void acquire_lock(const std::string& record);
@@ -135,7 +134,8 @@ class ManifestWriter {
 
   const dc_host_t& host_;
   const FileNames& names_;
-  Existing existing_;
+  Existing existing_;  // not automatic
+  bool requires_end_;  // of an earlier run
   RunEntry run_;
   bool connected_;  // to the other servers by messages
   bool was_open_ = false;

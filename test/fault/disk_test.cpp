@@ -169,7 +169,7 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
     return std::count_if(calls.begin(), calls.end(), [&](const std::string& call) { return call.rfind(kind + " ", 0) == 0; });
   };
   const auto views = static_cast<std::ptrdiff_t>(lines_of(run.file("out/run.jsonl"), "{\"view\":").size());
-  CHECK(count("write") == 3 + views);  // the line of the run, and twice that of the step
+  CHECK(count("write") == 4 + views);  // the lines of the run and of its end, and twice that of the step
   CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
   CHECK(run.logged("cannot record step 0 yet").size() == 1);
   CHECK(run.logged("is up to date after 1 tries").size() == 1);

@@ -85,6 +85,37 @@ std::string verdict(const std::string& record, const manifest::Verification& fou
                 size_text(found.bytes), outcome(found));
 }
 
+// What of it all is not as it should be at the end of a run.
+bool is_whole(const manifest::Verification& found, const Surroundings& surroundings) {
+  const bool unknown =
+      std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
+  return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
+         surroundings.regions.empty() && surroundings.unread.empty() && surroundings.views.empty();
+}
+
+enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exit status
+
+// While a run goes on, steps that not all servers have stored yet are partial.
+State state_of(const manifest::Verification& found, const Surroundings& surroundings) {
+  const bool is_sound = found.damaged.empty() && found.unread.empty() && surroundings.regions.empty() && surroundings.unread.empty();
+  if (!found.has_ended) return found.running == manifest::Running::yes && is_sound ? State::running : State::incomplete;
+  return is_whole(found, surroundings) ? State::complete : State::incomplete;
+}
+
+std::string state_line(const manifest::Verification& found, State state) {
+  std::string text = format("{} step{}", found.steps, found.steps == 1 ? "" : "s");
+  if (found.first_step >= 0)
+    text += found.first_step == found.last_step ? format(", {}", found.first_step)
+                                                : format(", {} to {}", found.first_step, found.last_step);
+  if (state == State::complete) return "COMPLETE: " + text + "\n";
+  if (state == State::running) return "STILL RUNNING: " + text + " so far\n";
+  if (found.has_ended) return "INCOMPLETE: " + text + "; see above\n";
+  const char* const more = found.running == manifest::Running::yes       ? "; it goes on"
+                           : found.running == manifest::Running::unknown ? "; without file locks, whether it goes on cannot be told"
+                                                                         : "";
+  return "INCOMPLETE: " + text + "; " + found.why_not_ended + more + "\n";
+}
+
 std::string text_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
   std::string text;
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
@@ -105,7 +136,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
                             "is unknown",
                             found.uncovered, found.uncovered == 1 ? "" : "s"));
-  return text + verdict(record, found);
+  return text + verdict(record, found) + state_line(found, state_of(found, surroundings));
 }
 
 Json json_of(const std::vector<manifest::Finding>& findings) {
@@ -128,7 +159,9 @@ Json sentences_of(const std::vector<shm::UnreadRegion>& regions) {
 }
 
 std::string json_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
+  const State state = state_of(found, surroundings);
   return text_of({{"record", record},
+                  {"state", state == State::complete ? "complete" : state == State::running ? "running" : "incomplete"},
                   {"steps", found.steps},
                   {"files", found.files},
                   {"datasets", found.datasets},
@@ -176,12 +209,7 @@ int run(const Options& options) {
   Surroundings surroundings = inspect_surroundings(found);
   if (options.views) surroundings.views = tools::too_many_files(found.views, tools::open_files());
   std::fputs((options.json ? json_report(record, found, surroundings) : text_report(record, found, surroundings)).c_str(), stdout);
-  const bool unknown =
-      std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
-                 surroundings.regions.empty() && surroundings.unread.empty() && surroundings.views.empty()
-             ? 0
-             : 1;
+  return static_cast<int>(state_of(found, surroundings));
 }
 
 void describe(tools::CommandLine& command, Options& options) {
@@ -194,8 +222,8 @@ void describe(tools::CommandLine& command, Options& options) {
   command.add_version("damaris " DAMARIS_VERSION);
   command.footer(
       "What no server came to record, as when it was killed, it finds only in the shared memory\nof this node.\n\n"
-      "Exit status: 0 all as recorded and complete, 1 something is damaged, partial, not recorded,\nnot stored or cannot be read, "
-      "2 wrong usage.\n");
+      "The last line says whether the run has ended and all is there. Exit status: 0 COMPLETE,\n1 INCOMPLETE, damaged or not "
+      "readable, 2 wrong usage, 3 STILL RUNNING.\n");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   run = run_program({"damaris", "verify", folder.file("storm")});
   CHECK(run.status == 1);
   CHECK_THAT(run.out, StartsWith("damaged  the manifest: ") && Contains("storm.jsonl:1: a step is damaged: "));
-  CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 all as recorded"));
+  CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 COMPLETE,"));
 }
 
 TEST_CASE("damaris verify sends no control character of a foreign record to the terminal") {
@@ -138,8 +138,7 @@ TEST_CASE("a foreign manifest cannot make damaris verify look at files in /dev/s
   folder.write("m.jsonl", text);
   Run report = run_program({"damaris", "verify", folder.file("m")});
   INFO(report.out << report.err);
-  CHECK(report.status == 0);
-  CHECK_THAT(report.out, !Contains("/dev/shm"));
+  CHECK_THAT(report.out, Contains(": all as recorded\n") && !Contains("/dev/shm"));
 
   text += line_of_run(run);
   for (int i = 0; i < 3; ++i) text += line_of_run(run);  // listed once

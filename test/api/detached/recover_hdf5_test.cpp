@@ -57,6 +57,7 @@ TEST_CASE("recovery adds to the run: the files, the manifest, the master file, a
   CHECK(count(text_of(run.folder().file("out/x.jsonl")), "{\"step\":") == 1);
   Output output = damaris({"verify", run.folder().file("out/x")});
   CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::EndsWith("INCOMPLETE: 1 step, 0; the run has not ended\n"));
   CHECK_THAT(output.text, Catch::Contains("unstored " + region.name + ": ") && Catch::Contains("'damaris recover " + region.name));
   output = damaris({"recover", region.name});
   INFO(output.text);
@@ -64,15 +65,49 @@ TEST_CASE("recovery adds to the run: the files, the manifest, the master file, a
 
   const std::string record = text_of(run.folder().file("out/x.jsonl"));
   CHECK(count(record, "\"run\":") == 1);
-  CHECK(count(record, "\"recovered\":true") == 1);
+  CHECK(count(record, "\"recovered\":true") == 2);  // the step, and the end of the server
   CHECK(count(record, "\"complete\":true") == 2);
   output = damaris({"verify", run.folder().file("out/x")});
-  INFO(output.text);
-  CHECK(output.status == 0);
+  CHECK(output.status == 1);
+  CHECK_THAT(output.text, Catch::EndsWith(": all as recorded\nINCOMPLETE: 2 steps, 0 to 1; the run has not ended\n"));
   for (const auto& entry : std::filesystem::directory_iterator(run.folder().file("out")))
     if (entry.path().string().find(".i1.h5") != std::string::npos)
       CHECK_THAT(values_of(entry.path()), Catch::Contains("1, 1, 1, 1, 1"));
   CHECK_THAT(values_of(run.folder().file("out/x.h5")), Catch::Contains("1, 1, 1, 1, 1"));
+}
+
+TEST_CASE("damaris verify says whether a run goes on, was killed or has ended, and a killed one is kept") {
+  Run run("<clients count='1'/>", storage());
+  const std::string out = run.folder().file("out/x");
+  std::filesystem::create_directory(run.folder().file("out"));
+  const auto verified = [&](int status, const std::string& last) {
+    const Output output = damaris({"verify", out});
+    CHECK(output.status == status);
+    CHECK_THAT(output.text, Catch::EndsWith(": all as recorded\n" + last + "\n"));
+  };
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  verified(3, "STILL RUNNING: 1 step, 0 so far");
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  run.drop(0);
+  verified(1, "INCOMPLETE: 1 step, 0; the run has not ended");
+  const auto rerun = [&](const std::string& more) {
+    std::ofstream(run.config()) << Run::xml("<clients count='1'/><buffer stale='recover'/>", storage(more));
+    return run.client(1)("init 0");
+  };
+  const Answer refused = rerun("");
+  CHECK(refused.code == DC_E_NO_OUTPUT);
+  CHECK_THAT(refused.sentence, Catch::Contains("is the manifest of an earlier run that has not ended"));
+  verified(1, "INCOMPLETE: 1 step, 0; the run has not ended");
+  run.drop(1);
+  REQUIRE(rerun(" exists='append' restart='out/x'").code == DC_OK);
+  for (const char* command : {"read 0", "write 1", "end 1", "finalize"}) run.client(1).must(command);
+  REQUIRE(run.ends());
+  verified(0, "COMPLETE: 2 steps, 0 to 1");
 }
 
 TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in one whose name looks alike", "[unpromised]") {
@@ -89,7 +124,7 @@ TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in 
   run.drop(0);
   const Output output = damaris({"recover", region.name});
   CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
-  CHECK(damaris({"verify", odd + "/out/x"}).status == 0);
+  CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(": all as recorded\n"));
   CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(" 2 steps, "));
   if (has_double) CHECK(std::filesystem::is_empty(alike + "/out"));
 }
@@ -182,7 +217,7 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   run.drop(0);
   {
     const Elsewhere hidden(region.name);  // another job, on a node that has not got the region
-    Run other("<clients count='1'/>", storage());
+    Run other("<clients count='1'/>", storage(" exists='overwrite'"));
     TestClient& client = other.attached(0);
     for (const char* command : {"write 1", "end 1", "finalize"}) client.must(command);
     CHECK(other.ends());
@@ -197,7 +232,7 @@ TEST_CASE("recovery refuses to mix its data with another run's, and stores them 
   INFO(output.text);
   CHECK(output.status == 0);
   CHECK_THAT(text_of("out/rest.jsonl"), Catch::Contains("\"job\":\"" + run.job() + "\""));
-  CHECK(damaris({"verify", "out/rest"}).status == 0);
+  CHECK_THAT(damaris({"verify", "out/rest"}).text, Catch::Contains(": all as recorded\n"));
   CHECK(damaris({"verify", "out/x"}).status == 0);
 }
 
@@ -223,7 +258,7 @@ TEST_CASE(
   const std::string record = text_of("out/x.jsonl");
   CHECK(count(record, "{\"run\":") == 2);
   CHECK(count(record, "{\"step\":") == 3);
-  CHECK(count(record, "\"recovered\":true") == 1);
+  CHECK(count(record, "\"recovered\":true") == 2);  // a step, and the end of the dead server
   const Output output = damaris({"verify", "out/x"});
   INFO(output.text);
   CHECK(output.status == 0);
@@ -243,7 +278,7 @@ TEST_CASE("a recovery that cannot write leaves the data in the region; the next 
   std::filesystem::remove("out");
   std::filesystem::rename("away", "out");
   CHECK(damaris({"recover", region.name}).status == 0);
-  CHECK(damaris({"verify", "out/x"}).status == 0);
+  CHECK_THAT(damaris({"verify", "out/x"}).text, Catch::Contains(": all as recorded\n"));
 }
 
 }  // namespace damaris::test

@@ -61,7 +61,7 @@ TEST_CASE("the storage element becomes the plugin hdf5 with all its attributes a
   REQUIRE(setting(hdf5, "basename") == "out/storm");
   REQUIRE(setting(hdf5, "filters") == "shuffle, deflate:3");
   REQUIRE(setting(hdf5, "files") == "per-server");
-  REQUIRE(setting(hdf5, "exists") == "overwrite");
+  REQUIRE(setting(hdf5, "exists") == "auto");
 }
 
 TEST_CASE("without basename the files are named after the simulation") {

@@ -56,7 +56,8 @@ TEST_CASE("a warning says when what is recovered at the start would be overwritt
   };
   REQUIRE(told("append").empty());
   REQUIRE(told("overwrite").size() == 1);
-  REQUIRE_THAT(told("overwrite")[0], Contains("use exists=\"append\" to keep it"));
+  for (const std::string exists : {"overwrite", "auto"})
+    REQUIRE_THAT(told(exists)[0], Contains("exists=\"" + exists + "\" of <hdf5>") && Contains("use exists=\"append\" to keep it"));
 }
 
 TEST_CASE("without a number of clients, and with enough room, there is nothing to say of the buffer") {

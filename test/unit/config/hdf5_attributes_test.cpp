@@ -53,7 +53,8 @@ TEST_CASE("the table of <hdf5> has the choices of the schema") {
   for (const StorageAttribute& attribute : kAttributes) {
     if (attribute.kind != ValueKind::choice) continue;
     std::multiset<std::string> choices;
-    for (const std::string_view choice : attribute.choices) choices.insert(std::string(choice));
+    for (const std::string_view choice : attribute.choices)
+      if (!choice.empty()) choices.insert(std::string(choice));
     INFO(attribute.name);
     CHECK(choices == quoted_after(type_text("simpleType", std::string(attribute.name)), "<xs:enumeration value=\""));
   }

@@ -17,7 +17,7 @@ struct StorageAttribute {
   ValueKind kind;
   std::int64_t preset;           // the default: a number, bytes, milliseconds, the index of a choice, or kNone
   std::int64_t lowest, highest;  // inclusive limits of a number, bytes or milliseconds
-  std::array<std::string_view, 3> choices;
+  std::array<std::string_view, 4> choices;
   std::string_view meaning;
 };
 
@@ -52,7 +52,7 @@ constexpr StorageAttribute kAttributes[] = {
      {},
      "how long a server waits for its turn, or for the others of a file"},
     {"retry", ValueKind::duration, kNone, 0, kLongest, {}, "how long at most to retry what the file system refuses"},
-    {"exists", ValueKind::choice, 0, 0, 0, {"overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
+    {"exists", ValueKind::choice, 0, 0, 0, {"auto", "overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
 };
 
 // Settings elsewhere in the XML that an attribute can exclude.

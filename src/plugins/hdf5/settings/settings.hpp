@@ -29,7 +29,7 @@ struct Settings {
   int group_size = static_cast<int>(preset_of("group-size"));                    // per_group: servers that write a file together
   int threads = static_cast<int>(preset_of("threads"));                          // that compress chunks
   std::uint64_t memory_bytes = static_cast<std::uint64_t>(preset_of("memory"));  // that the plugin may take beyond the region
-  manifest::Existing existing = manifest::Existing::overwrite;
+  manifest::Existing existing = manifest::Existing::automatic;
   manifest::GivenUpSteps given_up;  // recovery
   ScheduleKind schedule = ScheduleKind::immediate;
   int writers = static_cast<int>(preset_of("writers"));  // coordinated: servers that may write at the same time

@@ -94,7 +94,7 @@ using Steps = std::vector<std::int64_t>;
 }  // namespace
 
 TEST_CASE("a process that comes back into its run removes nothing that the run has stored, and reports nothing of an earlier one") {
-  Run run(GENERATE("overwrite", "append", "refuse"));
+  Run run(GENERATE("auto", "overwrite", "append", "refuse"));
   for (const int step : {0, 1, 2}) run.first_stores(step);
   SECTION("after it ended") { run.second_stores({0, 1, 2}); }
   SECTION("after it was killed") { run.killed_second_stores({0, 1, 2}); }

@@ -194,8 +194,8 @@ TEST_CASE("a manifest that is overwritten repeatedly does not grow") {
     REQUIRE(server.store(1) == DC_OK);
     REQUIRE(server.plugin->finalize() == DC_OK);
     const std::string record = content(folder.file("storm.jsonl"));
-    // The run, its step and its two views: of this run alone, for programs that read the lines themselves.
-    CHECK(std::count(record.begin(), record.end(), '\n') == 4);
+    // The run, its step, its end and its two views: of this run alone, for programs that read the lines themselves.
+    CHECK(std::count(record.begin(), record.end(), '\n') == 5);
   }
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
 }
@@ -391,8 +391,8 @@ TEST_CASE("an overwriting run removes none of the other files that a manifest na
     step.files.back().name = name;
   }
   std::ofstream(folder.file("storm.jsonl")) << damaris::manifest::to_json(step).dump() << "\n";
-  ServerOf keeper(folder, 0, 2);
-  ServerOf other(folder, 1, 2);
+  ServerOf keeper(folder, 0, 2, {{"exists", "overwrite"}});
+  ServerOf other(folder, 1, 2, {{"exists", "overwrite"}});
   REQUIRE(other.store(1) == DC_OK);
   for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
   REQUIRE(keeper.store(1) == DC_OK);

@@ -108,7 +108,7 @@ TEST_CASE("a run that has lost its locks adds nothing to the manifest that anoth
     CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
   }
   SECTION("one has, and has ended") {
-    FakeHost host(ServerOf::with_basename({}, folder.file("storm")), {});
+    FakeHost host(ServerOf::with_basename({{"exists", "overwrite"}}, folder.file("storm")), {});
     host.place(0, 1);
     host.set_job("another");
     {

@@ -370,6 +370,7 @@ TEST_CASE("a run must not replace the files from which it continues") {
   CHECK(start(folder.file("storm"), "refuse").first == DC_OK);
   CHECK(start(folder.file("storm"), "append").first == DC_OK);
   CHECK(start(folder.file("earlier"), "overwrite").first == DC_OK);
+  CHECK(start(folder.file("storm"), "auto").first == DC_E_CONFIG);
   CHECK(start("", "overwrite").first == DC_E_CONFIG);
   CHECK(start("out/", "overwrite").first == DC_E_CONFIG);
   folder.write("storm.jsonl", "");

@@ -238,7 +238,7 @@ TEST_CASE("a line of the manifest that cannot be read is damage, a truncated one
   CHECK(found.steps == 1);
   CHECK(found.files == 1);
   REQUIRE(found.damaged.size() == 1);
-  CHECK(found.damaged[0].what.find("storm.jsonl:5: this line is damaged: its checksum") != std::string::npos);
+  CHECK(found.damaged[0].what.find("storm.jsonl:6: this line is damaged: its checksum") != std::string::npos);
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }
@@ -253,4 +253,33 @@ TEST_CASE("a run is found by its basename, manifest, master file or folder; othe
   folder.write("other.jsonl", "");
   CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.path().string()),
                     Catch::Contains("there are 2 manifests in this folder"));
+}
+
+TEST_CASE("servers that store the same elements are named, unless these have the same values or are a shared face") {
+  const TempFolder folder;
+  const auto variable = variable_info(0, "fields/w", DC_FLOAT32, 1);
+  {
+    ServerOf first(folder, 0, 1, {}, false), second(folder, 1, 2, {}, false);
+    const auto store = [&](std::int64_t step, std::int64_t place_of_second, float last) {
+      Blocks one(step), other(step);
+      place(one.add(variable, 0, {3}, std::vector<float>{1, 2, 3}), {0});
+      place(other.add(variable, 1, {3}, std::vector<float>{1, 2, last}), {place_of_second});
+      REQUIRE(first.plugin->on_step(one.view()) == DC_OK);
+      REQUIRE(second.plugin->on_step(other.view()) == DC_OK);
+    };
+    store(1, 0, 3);
+    store(2, 2, 3);
+    store(3, 1, 3);
+    store(4, 0, 4);
+    REQUIRE(second.plugin->finalize() == DC_OK);
+    REQUIRE(first.plugin->finalize() == DC_OK);
+  }
+  const Verification found = verified(folder);
+  CHECK(found.damaged.empty());
+  REQUIRE(found.partial.size() == 2);
+  CHECK(found.partial[0].step == 3);
+  CHECK(found.partial[0].what ==
+        "'fields/w': storm.node7.s0.i3.h5 and storm.node7.s1.i3.h5 both hold the elements (1) to (2); readers get those of "
+        "storm.node7.s0.i3.h5; check that dc_set_position gives each block its own place");
+  CHECK(found.partial[1].step == 4);
 }
