@@ -134,8 +134,9 @@ std::vector<std::string> warnings(const model::Model& model) {
         format("{}: {} at the start; set the parameters before the first write", model::place(model, layout->where), sentence));
   if (wrong.empty()) warn_of_buffer(model, advice);
   if (const std::string fate = fate_of_recovered_data(model); !fate.empty())
-    advice.push_back(format("{}: stale=\"recover\" stores the data of a dead run, and {}; use exists=\"append\" to keep it and go on",
-                            model.file, fate));
+    advice.push_back(
+        format("{}: stale=\"recover\" stores the data of a dead run, and {}; use exists=\"append\" to keep it and go on",
+               model.file, fate));
   if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return advice;

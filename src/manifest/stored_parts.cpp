@@ -172,10 +172,4 @@ FoundParts find_parts(const StepEntry& step, const dc_read_t& read) {
   throw Error(DC_E_SHAPE, "it was stored without positions; read it without dc_set_position: each client then gets its own block");
 }
 
-std::string box_text(const Box& box) {
-  Extents last = {};
-  for (int d = 0; d < box.ndims; ++d) last[static_cast<std::size_t>(d)] = box.high[d] - 1;
-  return " " + list_of(box.ndims, box.low.data()) + " to " + list_of(box.ndims, last.data());
-}
-
 }  // namespace damaris::manifest

@@ -32,7 +32,4 @@ struct FoundParts {
 // place.
 FoundParts find_parts(const StepEntry& step, const dc_read_t& read);
 
-// " (3,0) to (5,7)": zero-based first and last element of each dimension, slowest first.
-std::string box_text(const Box& box);
-
 }  // namespace damaris::manifest

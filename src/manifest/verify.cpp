@@ -13,13 +13,12 @@
 #include <set>
 #include <tuple>
 
+#include "contested_elements.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
-#include "core/base/overlaps.hpp"
 #include "core/base/own_file.hpp"
 #include "file_sum.hpp"
-#include "stored_parts.hpp"
 #include "unrecorded.hpp"
 
 namespace damaris::manifest {
@@ -169,30 +168,7 @@ class Check {
       known_.insert(file.name);
     }
     views_.add(step);
-    note_overlaps(step);
-  }
-
-  // Of datasets that several servers wrote: inside a file there are none.
-  void note_overlaps(const StepEntry& step) {
-    std::map<std::string, std::vector<DatasetInFile>> placed;  // by variable
-    for (const FileEntry& file : step.files)
-      for (const DatasetEntry& dataset : file.datasets)
-        if (dataset.has_position && volume(dataset.box) > 0) placed[dataset.variable].push_back({&file, &dataset});
-    for (auto& [variable, datasets] : placed) {
-      put_in_order(datasets);
-      std::vector<Box> boxes;
-      for (const DatasetInFile& one : datasets) boxes.push_back(one.dataset->box);
-      for (const Contest& contest : contests(boxes)) note_overlap(step.step, datasets[contest.first], datasets[contest.second], contest.common);
-    }
-  }
-
-  void note_overlap(std::int64_t step, const DatasetInFile& shown, const DatasetInFile& hidden, const Box& common) {
-    const bool same = shown.dataset->box == hidden.dataset->box && shown.dataset->checksum == hidden.dataset->checksum;
-    if (shown.file == hidden.file || same) return;
-    result_.partial.push_back({step, "", "",
-                               "'" + hidden.dataset->variable + "': " + shown.file->name + " and " + hidden.file->name +
-                                   " both hold the elements" + box_text(common) + "; readers get those of " + shown.file->name +
-                                   "; check that dc_set_position gives each block its own place"});
+    for (std::string& why : contested_elements(step)) result_.partial.push_back({number, "", "", std::move(why)});
   }
 
   void check_file(std::int64_t step, const FileEntry& file) {

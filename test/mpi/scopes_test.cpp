@@ -176,8 +176,10 @@ TEST_CASE("actions of a user call MPI over the servers, and print") {
   if (job.member()) {
     std::ostringstream printed;
     std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
-    const Started started = job.start(xml(1, "<actions><event name='sum' action='sum_servers' using='damaris_test_allreduce.so' scope='global'/>"
-                                             "<event name='print' action='print_step' using='damaris_test_printing.so'/></actions>"));
+    const Started started =
+        job.start(xml(1,
+                      "<actions><event name='sum' action='sum_servers' using='damaris_test_allreduce.so' scope='global'/>"
+                      "<event name='print' action='print_step' using='damaris_test_printing.so'/></actions>"));
     std::cout.rdbuf(before);
     REQUIRE(started.code == DC_OK);
     if (started.is_client != 0) {

@@ -72,10 +72,12 @@ TEST_CASE("a position far from all others costs no variable its file: its blocks
   CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
-TEST_CASE("two servers with other values for one place: the step is partial, and all clients hear of it; the same values are none lost") {
+TEST_CASE(
+    "two servers with other values for one place: the step is partial, and all clients hear of it; the same values are none lost") {
   const bool other_values = GENERATE(true, false);
-  const std::string sentence = "'x': client 1 (block 1) and client 0 (block 1) both wrote the elements (16) to (31); those of client 1 "
-                               "(block 1) differ and are not stored";
+  const std::string sentence =
+      "'x': client 1 (block 1) and client 0 (block 1) both wrote the elements (16) to (31); those of client 1 "
+      "(block 1) differ and are not stored";
   SharedRun run;
   if (run.start()) {
     for (const int step : {0, 1}) {

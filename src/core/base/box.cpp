@@ -43,6 +43,15 @@ Box bounding_box(const std::vector<Box>& boxes) {
   return bound;
 }
 
+std::string box_text(const Box& box) {
+  std::string first, last;
+  for (int d = 0; d < box.ndims; ++d) {
+    first += (d == 0 ? "" : ",") + std::to_string(box.low[d]);
+    last += (d == 0 ? "" : ",") + std::to_string(box.high[d] - 1);
+  }
+  return " (" + first + ") to (" + last + ")";
+}
+
 std::vector<Box> subtract(Box box, const Box& hole) {
   const Box cut = intersection(box, hole);
   if (volume(cut) == 0) return {box};

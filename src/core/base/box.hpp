@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace damaris {
@@ -33,6 +34,9 @@ Box intersection(const Box& a, const Box& b);
 
 // The smallest box around all of `boxes`, which must not be empty.
 Box bounding_box(const std::vector<Box>& boxes);
+
+// " (3,0) to (5,7)": zero-based first and last element of each dimension, slowest first.
+std::string box_text(const Box& box);
 
 // `box` minus `hole`: boxes that do not overlap, at most two per dimension.
 std::vector<Box> subtract(Box box, const Box& hole);

@@ -97,7 +97,8 @@ enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exi
 
 // While a run goes on, steps that not all servers have stored yet are partial.
 State state_of(const manifest::Verification& found, const Surroundings& surroundings) {
-  const bool is_sound = found.damaged.empty() && found.unread.empty() && surroundings.regions.empty() && surroundings.unread.empty();
+  const bool is_sound =
+      found.damaged.empty() && found.unread.empty() && surroundings.regions.empty() && surroundings.unread.empty();
   if (!found.has_ended) return found.running == manifest::Running::yes && is_sound ? State::running : State::incomplete;
   return is_whole(found, surroundings) ? State::complete : State::incomplete;
 }
@@ -161,7 +162,9 @@ Json sentences_of(const std::vector<shm::UnreadRegion>& regions) {
 std::string json_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
   const State state = state_of(found, surroundings);
   return text_of({{"record", record},
-                  {"state", state == State::complete ? "complete" : state == State::running ? "running" : "incomplete"},
+                  {"state", state == State::complete  ? "complete"
+                            : state == State::running ? "running"
+                                                      : "incomplete"},
                   {"steps", found.steps},
                   {"files", found.files},
                   {"datasets", found.datasets},

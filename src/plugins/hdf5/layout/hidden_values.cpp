@@ -4,7 +4,6 @@
 
 #include "core/base/overlaps.hpp"
 #include "gather.hpp"
-#include "manifest/stored_parts.hpp"
 #include "pieces.hpp"
 
 namespace damaris::hdf5 {
@@ -35,7 +34,7 @@ std::string hidden_text(const dc_variable_info_t& variable, BlockName hidden, Bl
     return "client " + std::to_string(one.source) + (one.block == 0 ? "" : " (block " + std::to_string(one.block) + ")");
   };
   return "'" + std::string(variable.path) + "': " + name(hidden) + " and " + name(shown) + " both wrote the elements" +
-         manifest::box_text(common) + "; those of " + name(hidden) +
+         box_text(common) + "; those of " + name(hidden) +
          " differ and are not stored; check that dc_set_position gives each block its own place";
 }
 

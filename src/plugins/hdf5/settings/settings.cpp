@@ -41,7 +41,8 @@ Choice choice_from(const StorageAttribute& attribute, const std::string& value) 
 }
 
 manifest::Existing existing_of(const StorageAttribute& attribute, const std::string& value) {
-  constexpr manifest::Existing kChoices[] = {manifest::Existing::automatic, manifest::Existing::overwrite, manifest::Existing::refuse, manifest::Existing::append};
+  constexpr manifest::Existing kChoices[] = {manifest::Existing::automatic, manifest::Existing::overwrite,
+                                             manifest::Existing::refuse, manifest::Existing::append};
   if (value == "recover") return manifest::Existing::recover;  // not in the XML: set by `damaris recover`
   return kChoices[choice_from<int>(attribute, value)];
 }
@@ -102,7 +103,8 @@ void take(Settings& settings, const std::string& key, const std::string& value) 
 
 // A run that is read must not be replaced meanwhile.
 void check_restart(const Settings& settings) {
-  const bool may_overwrite = settings.existing == manifest::Existing::overwrite || settings.existing == manifest::Existing::automatic;
+  const bool may_overwrite =
+      settings.existing == manifest::Existing::overwrite || settings.existing == manifest::Existing::automatic;
   if (!settings.restart.empty() && may_overwrite && same_place(settings.restart, settings.basename))
     refuse("restart", settings.restart,
            "it is the basename of this run, which overwrites the earlier run; give this run another basename, "

@@ -66,6 +66,6 @@ TEST_CASE("boxes that share more than a face are a contest, equal ones of the fi
     CHECK(found[i].first == 0);
     CHECK(found[i].second == i + 1);
   }
-  CHECK(contests({box(2, 3, 2, 3), box(2, 3, 2, 3)}).size() == 1);      // one element each
-  CHECK(contests({box(0, 1, 0, 5), box(0, 1, 3, 9)}).size() == 1);      // one layer of cells
+  CHECK(contests({box(2, 3, 2, 3), box(2, 3, 2, 3)}).size() == 1);  // one element each
+  CHECK(contests({box(0, 1, 0, 5), box(0, 1, 3, 9)}).size() == 1);  // one layer of cells
 }

@@ -271,7 +271,8 @@ TEST_CASE("a step in which blocks share more than a face and differ there is par
     return server.plugin->on_step(blocks.view());
   };
   const std::string both = "'fields/w': client 1 and client 0 both wrote the elements",
-                    those = "; those of client 1 differ and are not stored; check that dc_set_position gives each block its own place";
+                    those =
+                        "; those of client 1 differ and are not stored; check that dc_set_position gives each block its own place";
   CHECK(store(1, 1, 7) == DC_OK);  // the common part is equal
   CHECK(store(2, 2, 7) == DC_OK);  // a shared face
   for (const std::int64_t step : {3, 4}) {
