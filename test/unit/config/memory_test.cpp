@@ -98,16 +98,3 @@ TEST_CASE("whichever allocation fails while a configuration is read, the error i
   }
   CHECK(failed > 50);
 }
-
-TEST_CASE("an allocation that fails while the schema is compiled is out of memory and not a fault of Damaris", "[unpromised]") {
-  const auto read = [] { (void)config::parse(kText, kPath); };
-  const long before = taken;
-  read();
-  const long needed = taken - before;
-  for (long nth = 1; nth <= needed; nth += 1 + needed / 150) {
-    const int outcome = outcome_if_fails(nth, read);
-    INFO("allocation " << nth << " of " << needed);
-    CAPTURE(outcome);
-    CHECK((outcome == kOutOfMemory || outcome == kRead));
-  }
-}
