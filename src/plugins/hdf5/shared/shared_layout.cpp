@@ -126,11 +126,10 @@ std::string source_name(const OfferedBlock& block) {
 
 void add_contests(std::vector<Overlap>& overlaps, const dc_variable_info_t& variable, const Offered& offered) {
   for (const Contest& contest : contests(boxes_of(offered))) {
-    const MemberBlock &shown = offered.blocks[contest.first], &hidden = offered.blocks[contest.second];
     const auto part = [&](const MemberBlock& one) {
       return SharedPart{one.member, one.block.source, one.block.block, contest.common};
     };
-    if (shown.member != hidden.member) overlaps.push_back({&variable, part(shown), part(hidden)});
+    overlaps.push_back({&variable, part(offered.blocks[contest.first]), part(offered.blocks[contest.second])});
   }
 }
 

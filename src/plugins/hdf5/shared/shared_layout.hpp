@@ -33,7 +33,7 @@ struct SharedDataset {
   std::vector<Box> holes;  // filled by no block
 };
 
-// The part that two blocks of different members have in common, if that is more than a face: the file has the values of `shown`, which may
+// The part that two blocks have in common, if that is more than a face: the file has the values of `shown`, which may
 // equal those of `hidden`. Both have the same box.
 struct Overlap {
   const dc_variable_info_t* variable = nullptr;
