@@ -49,6 +49,17 @@ TEST_CASE("servers write a file together in a working folder whose name is not U
   if (rank_in(MPI_COMM_WORLD) == 0) CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
+TEST_CASE("servers write a file together under a name with a ':', before which MPI-IO expects the name of a file system") {
+  SharedRun run(GENERATE("", "filters='deflate:1'"), "size='16MiB'", "global='2*n'", "", GENERATE("run_12:00", "ufs:run"));
+  if (run.start()) {
+    run.write(0);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) == 0) CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+}
+
 TEST_CASE("a position far from all others costs no variable its file: its blocks are stored one by one") {
   const std::int64_t far = GENERATE(std::int64_t{400'000'000'000'000}, std::int64_t{4'000'000'000'000'000'000});
   SharedRun run("", "size='16MiB'", "");  // where the whole is declared, the write refuses such a position

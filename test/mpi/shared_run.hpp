@@ -17,16 +17,16 @@ namespace damaris::test {
 class SharedRun {
  public:
   // Collective over MPI_COMM_WORLD. `more` are attributes of <hdf5>; its files are in the folder "out" of the job, or of
-  // the folder `within` in it, which the XML does not name: it has to be the working folder of all ranks.
+  // the folder `within` in it, which the XML does not name: it has to be the working folder of all ranks. Their names begin with `stem`.
   explicit SharedRun(const std::string& more = "", const std::string& buffer = "size='16MiB'",
-                     const std::string& whole = "global='2*n'", const std::string& within = "")
-      : job(4, "2"), out(job.file(std::filesystem::path(within) / "out")) {
+                     const std::string& whole = "global='2*n'", const std::string& within = "", const std::string& stem = "storm")
+      : job(4, "2"), out(job.file(std::filesystem::path(within) / "out")), run(out + "/" + stem) {
     if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::create_directories(out);
     ::setenv("DAMARIS_TEST_HIDE", out.c_str(), 1);
     xml_ = "<simulation name='shared'><architecture><dedicated cores='1'/><buffer " + buffer +
            "/></architecture><data><parameter name='n' value='16'/><layout name='line' type='double' dimensions='n' " + whole +
-           "/><variable name='x' layout='line'/></data><storage><hdf5 basename='" + (within.empty() ? out : "out") +
-           "/storm' files='single' " + more + "/></storage><actions>";
+           "/><variable name='x' layout='line'/></data><storage><hdf5 basename='" +
+           (within.empty() ? out : "out") + "/" + stem + "' files='single' " + more + "/></storage><actions>";
     for (const char* action : {"hide", "show", "stay"})
       xml_ += "<event name='" + std::string(action) + "' action='" + action + "' using='damaris_test_faults.so' scope='core'/>";
     xml_ += "</actions></simulation>";
@@ -45,7 +45,7 @@ class SharedRun {
   // Waits until the manifest has the line of the step: a flush waits for this client's server alone. Then for the other client.
   void recorded(std::int64_t step) const {
     const auto has_line = [&] {
-      std::ifstream file(out + "/storm.jsonl");
+      std::ifstream file(run + ".jsonl");
       const std::string begin = "{\"step\":" + std::to_string(step) + ",";
       for (std::string line; std::getline(file, line);)
         if (line.rfind(begin, 0) == 0) return true;
@@ -82,10 +82,10 @@ class SharedRun {
 
   // After the end, by one rank: the line of a step in the manifest.
   Json record(std::int64_t step) const {
-    std::ifstream file(out + "/storm.jsonl");
+    std::ifstream file(run + ".jsonl");
     for (std::string line; std::getline(file, line);)
       if (const Json json = Json::parse(line); json.contains("step") && json.at("step") == step)
-        return whole_line(out + "/storm.jsonl", json);
+        return whole_line(run + ".jsonl", json);
     return {};
   }
   // Without the shard of the manifest, whose name ends in letters.
@@ -97,10 +97,10 @@ class SharedRun {
     std::sort(names.begin(), names.end());
     return names;
   }
-  std::string verified() const { return run_program({"damaris", "verify", out + "/storm"}).out; }
+  std::string verified() const { return run_program({"damaris", "verify", run}).out; }
 
   Job job;
-  std::string out;
+  std::string out, run;  // the folder, and the run's basename in it
   Started started;
 
  private:

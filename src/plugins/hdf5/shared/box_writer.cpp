@@ -57,6 +57,11 @@ manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piec
   return entry;
 }
 
+// MPI-IO takes what precedes a ':' for the name of a file system. A prefix of ours would help, but choose the file system for MPI.
+std::string name_for_mpi(const SharedFile& file) {
+  return file.path.find(':') == std::string::npos ? file.path : "/proc/self/fd/" + std::to_string(file.descriptor);
+}
+
 // This member's share of the chunks' stored size.
 void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& entries) {
   const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
@@ -76,11 +81,12 @@ void BoxWriter::attempt(Step&& step) {
   }
 }
 
-BoxWriter::Result BoxWriter::write(const std::string& path, const SharedLayout& layout, const dc_step_t* step) {
+BoxWriter::Result BoxWriter::write(const SharedFile& shared, const SharedLayout& layout, const dc_step_t* step) {
+  const std::string& path = shared.path;
   failure_ = nullptr;
   Result result;
   result.found.resize(layout.datasets.size());
-  File file(H5Fopen(path.c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
+  File file(H5Fopen(name_for_mpi(shared).c_str(), H5F_ACC_RDWR, team_.file_access().id()), "open together", path);
   for (std::size_t i = 0; i < layout.datasets.size(); ++i)
     attempt([&] { write_dataset(file.id(), layout.datasets[i], step, result, result.found[i]); });
   attempt([&] { file.close("close", path); });

@@ -14,6 +14,11 @@
 
 namespace damaris::hdf5 {
 
+struct SharedFile {
+  std::string path;
+  int descriptor;  // this member's own, for reading and writing
+};
+
 class BoxWriter {
  public:
   BoxWriter(const Team& team, const std::vector<Filter>& filters) : team_(team), filters_(filters) {}
@@ -22,9 +27,9 @@ class BoxWriter {
     std::vector<manifest::DatasetEntry> boxes;  // those that this member wrote
     std::vector<Found> found;                   // by dataset of the layout
   };
-  // Opens the file at `path`, writes this member's boxes of all datasets, and closes it. A member that fails to provide its values continues
+  // Opens the file together, writes this member's boxes of all datasets, and closes it. A member that fails to provide its values continues
   // with the others, without data, and throws at the end, as they would otherwise wait for ever.
-  Result write(const std::string& path, const SharedLayout& layout, const dc_step_t* step);
+  Result write(const SharedFile& file, const SharedLayout& layout, const dc_step_t* step);
 
  private:
   // The data of one write: a brick of a box of this member, or of a hole.

@@ -29,6 +29,7 @@ class OwnSync {
   ~OwnSync() { ::close(descriptor_); }
   OwnSync(const OwnSync&) = delete;
   OwnSync& operator=(const OwnSync&) = delete;
+  int descriptor() const { return descriptor_; }
   void sync() const {
     if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", path_);
   }
@@ -201,7 +202,7 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
     return std::string();
   });
   return team_.run_on_all([&] {
-    BoxWriter::Result result = writer_.write(path, layout, step);
+    BoxWriter::Result result = writer_.write({path, own->descriptor()}, layout, step);
     check();
     own->sync();
     entry.datasets = std::move(result.boxes);
