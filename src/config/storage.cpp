@@ -9,6 +9,7 @@
 #include "core/base/nearest.hpp"
 #include "core/base/units.hpp"
 #include "plugins/hdf5/attributes/attributes.hpp"
+#include "plugins/hdf5/attributes/type_message.hpp"
 #include "plugins/hdf5/attributes/values.hpp"
 
 namespace damaris::config {
@@ -136,6 +137,34 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
   return attribute.value;
 }
 
+std::uint64_t message_bytes(const model::Compound& compound) {
+  std::uint64_t bytes = hdf5::kTypeMessageBytes;
+  for (const model::Field& field : compound.fields)
+    bytes += hdf5::member_message_bytes(field.name, field.type, field.count > 1, compound.size_bytes);
+  return bytes;
+}
+
+bool is_stored(const model::Model& model, std::size_t compound) {
+  return std::any_of(model.variables.begin(), model.variables.end(), [&](const model::Variable& variable) {
+    return variable.store && model.layouts[variable.layout].compound == static_cast<int>(compound);
+  });
+}
+
+void check_types(Build& build) {
+  const model::Model& model = build.model;
+  if (model.layouts.empty()) return;  // already reported, if there is a variable
+  for (std::size_t i = 0; i < model.compounds.size(); ++i) {
+    const std::uint64_t bytes = message_bytes(model.compounds[i]);
+    if (bytes <= hdf5::kMostMessageBytes || !is_stored(model, i)) continue;
+    for (const Element* type : build.all("type"))
+      if (type->value("name") == model.compounds[i].name)
+        build.problems.add(type->where,
+                           format("type '{}' needs {} bytes in the header of a dataset, where HDF5 has room for {}; give it fewer "
+                                  "fields or shorter names, make fields of one type an array with count, or set store=\"false\"",
+                                  type->value("name"), bytes, hdf5::kMostMessageBytes));
+  }
+}
+
 model::Plugin hdf5_plugin(Build& build, const Element& element) {
   model::Plugin plugin;
   plugin.name = "hdf5";
@@ -155,6 +184,7 @@ model::Plugin hdf5_plugin(Build& build, const Element& element) {
     plugin.settings.emplace_back("basename", build.model.simulation);
   }
   check_exclusions(build, element);
+  check_types(build);
   return plugin;
 }
 

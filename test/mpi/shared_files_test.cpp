@@ -60,6 +60,23 @@ TEST_CASE("servers write a file together under a name with a ':', before which M
   if (rank_in(MPI_COMM_WORLD) == 0) CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
 }
 
+TEST_CASE("elements too large for a fill value in the header of their dataset are stored, and so are the other variables") {
+  SharedRun run(GENERATE("", "filters='deflate:1'"));
+  if (run.start()) {
+    const std::vector<double> one(8192, run.rank() + 0.5);
+    const std::int64_t place = 2 * run.rank();  // between them is a hole
+    CHECK(dc_set_position("row", 1, &place) == DC_OK);
+    CHECK(dc_write("y", 0, one.data()) == DC_OK);
+    run.write(0);
+    CHECK(run.end(0).empty());
+    CHECK(dc_finalize() == DC_OK);
+  }
+  run.job.together();
+  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  CHECK(run.record(0).at("complete") == true);
+  CHECK_THAT(run.verified(), Catch::Contains(": all as recorded"));
+}
+
 TEST_CASE("a position far from all others costs no variable its file: its blocks are stored one by one") {
   const std::int64_t far = GENERATE(std::int64_t{400'000'000'000'000}, std::int64_t{4'000'000'000'000'000'000});
   SharedRun run("", "size='16MiB'", "");  // where the whole is declared, the write refuses such a position

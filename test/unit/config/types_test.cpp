@@ -75,3 +75,24 @@ TEST_CASE("a packed compound type has no padding") {
 TEST_CASE("a type may be declared after the layout that uses it") {
   REQUIRE(model_of("<layout name='l' type='t'/><type name='t'><field name='a' type='int8'/></type>").layouts[0].element_bytes == 1);
 }
+
+TEST_CASE("a compound type that is too large for the header of a dataset is refused if a file is to hold it") {
+  const auto document = [](std::size_t name_length, const std::string& store, const std::string& storage) {
+    std::string fields;
+    for (int i = 0; i < 800; ++i) {
+      const std::string number = std::to_string(1000 + i);
+      fields += "<field name='" + std::string(name_length - number.size(), 'f') + number + "' type='double'/>";
+    }
+    return "<simulation><data><type name='many'>" + fields + "</type><layout name='l' type='many'/><variable name='v' layout='l'" +
+           store + "/></data>" + storage + "</simulation>";
+  };
+  const std::string storage = "<storage><hdf5 basename='out'/></storage>";
+  const auto is_valid = [](const std::string& text) { return damaris::config::parse(text, "x.xml").compounds.size() == 1; };
+  CHECK(damaris::test::error_text(document(59, "", storage)) ==
+        "x.xml:1:19: type 'many' needs 65608 bytes in the header of a dataset, where HDF5 has room for 65535; give it fewer fields "
+        "or "
+        "shorter names, make fields of one type an array with count, or set store=\"false\"");
+  CHECK(is_valid(document(58, "", storage)));
+  CHECK(is_valid(document(59, " store='false'", storage)));
+  CHECK(is_valid(document(59, "", "")));
+}

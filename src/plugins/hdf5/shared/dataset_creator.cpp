@@ -121,7 +121,7 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   if (is_chunked(one, filters_)) {
     set_chunk(properties, piece, chunk_of(one));
     set_filters(properties, *one.variable, filters_);
-    checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_IFSET), "set the fill time");
+    checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_ALLOC), "set the fill time");
   } else {
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set the time of allocation");
   }

@@ -93,6 +93,7 @@ std::vector<std::byte> fill_of(const dc_variable_info_t& variable) {
 }
 
 void set_fill(const Properties& properties, const dc_variable_info_t& variable) {
+  if (variable.element_bytes > kMostFillBytes) return;
   checked(H5Pset_fill_value(properties.id(), type_of(variable).id(), fill_of(variable).data()), "set the fill value");
 }
 

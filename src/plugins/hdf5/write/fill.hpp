@@ -8,6 +8,7 @@
 #include <damaris/plugin.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "../attributes/values.hpp"
@@ -24,7 +25,10 @@ void add_filters(const Properties& dataset, const std::vector<Filter>& filters);
 // compounds likewise.
 std::vector<std::byte> fill_of(const dc_variable_info_t& variable);
 
-// Sets the fill value in creation properties.
+// The header of a dataset has no room for a larger one.
+constexpr std::uint64_t kMostFillBytes = 65'000;
+
+// Sets the fill value in creation properties; of larger elements none, so that what HDF5 fills is zero.
 void set_fill(const Properties& properties, const dc_variable_info_t& variable);
 
 // Adds the attribute _FillValue, with which readers that follow the netCDF conventions mask such elements. Only for reals and integers of
