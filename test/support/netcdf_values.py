@@ -1,7 +1,7 @@
-"""Reads every variable of a file through netCDF-C, as stored, and keeps them as arrays: netcdf_values.py FILE NPZ [xarray].
+"""Reads every variable of a file through netCDF-C, as stored, and keeps them as arrays: netcdf_values.py FILE NPZ [xarray|masks].
 
 For Debian's Python, whose netCDF4 and xarray stand on Debian's netCDF-C: in one process with h5py and its own HDF5 they would crash.
-With `xarray` the default engine reads the root group.
+With `xarray` the default engine reads the root group. With `masks` the arrays say which elements netCDF4 takes for missing.
 """
 
 import sys
@@ -39,5 +39,10 @@ def through_xarray(name):
         return {path: values.values for path, values in root.variables.items()}
 
 
-read = through_xarray if sys.argv[3:] == ["xarray"] else through_netcdf
+def masks(name):
+    with netCDF4.Dataset(name) as file:
+        return {path: numpy.ma.getmaskarray(variable[...]) for path, variable in variables_of(file) if path.startswith("full/")}
+
+
+read = {"xarray": through_xarray, "masks": masks}.get("".join(sys.argv[3:]), through_netcdf)
 numpy.savez(sys.argv[2], **{path.replace("/", "|"): values for path, values in read(sys.argv[1]).items()})

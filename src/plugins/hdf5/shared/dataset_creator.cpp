@@ -117,7 +117,7 @@ void DatasetCreator::label_file(hid_t file, std::int64_t step, const SharedLayou
 Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   const Properties properties = dataset_properties();
   const Piece piece = piece_of(one);
-  set_fill(properties, *one.variable);
+  if (!one.holes.empty()) set_fill(properties, *one.variable);
   if (is_chunked(one, filters_)) {
     set_chunk(properties, piece, chunk_of(one));
     set_filters(properties, *one.variable, filters_);

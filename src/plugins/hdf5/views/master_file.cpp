@@ -40,12 +40,14 @@ class MasterWriter::Content {
   void add_array(std::size_t number) {
     const GlobalArray& array = view_.arrays[number];
     const std::string group = group_of(array.variable->path);
-    const Dataset dataset = create_virtual(file_, array.variable->path, array, view_.axes[array.axis].steps.size());
+    const std::size_t times = view_.axes[array.axis].steps.size();
+    const Dataset dataset = create_virtual(file_, array.variable->path, array, times);
     attach_scale(dataset, time_scale(group, array.axis), 0);
     for (int d = 0; d < array.box.ndims; ++d)
       attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
     label(dataset, array);
-    if (!array.scale) label_fill(dataset.id(), *array.variable);  // netCDF has no fill value for 16-bit reals
+    if (!array.scale && has_fill(array, times))
+      label_fill(dataset.id(), *array.variable);  // netCDF has no fill value for 16-bit reals
     write_attribute(dataset.id(), "coordinates", names_.step(array.axis));
   }
 

@@ -2,10 +2,13 @@
 
 #include <H5DSpublic.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
+#include "../write/brick_index.hpp"
 #include "../write/fill.hpp"
 
 namespace damaris::hdf5 {
@@ -60,12 +63,29 @@ void map(const Properties& properties, const GlobalArray& array, const Mapping& 
           "map", mapping.dataset->path);
 }
 
-Properties properties_of(const GlobalArray& array, const Space& space, bool in_time) {
+// False if no value can be the fill value.
+bool may_hold_fill(const GlobalArray& array) {
+  const dc_variable_info_t& variable = *array.variable;
+  const BrickRange fill = range_of(variable.type, fill_of(variable).data(), 1);
+  if (std::isnan(fill.min)) return false;
+  return std::any_of(array.mappings.begin(), array.mappings.end(), [&](const Mapping& mapping) {
+    const manifest::DatasetEntry& dataset = *mapping.dataset;
+    return !dataset.min || (*dataset.min <= fill.max && fill.min <= *dataset.max);
+  });
+}
+
+bool has_holes(const GlobalArray& array, std::size_t times) {
+  std::int64_t shown = 0;
+  for (const Mapping& mapping : array.mappings) shown += volume(mapping.box);
+  return shown < volume(array.box) * static_cast<std::int64_t>(times);
+}
+
+Properties properties_of(const GlobalArray& array, const Space& space, const std::vector<hsize_t>& times) {
   Properties properties(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_CREATE)), "make the dataset's properties");
   checked(H5Pset_attr_phase_change(properties.id(), 64, 32), "set the attributes' form");
   checked(H5Pset_obj_track_times(properties.id(), false), "switch times off");
-  set_fill(properties, *array.variable);
-  for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space, in_time);
+  if (has_fill(array, times.empty() ? 1 : times.front())) set_fill(properties, *array.variable);
+  for (const Mapping& mapping : array.mappings) map(properties, array, mapping, space, !times.empty());
   checked(H5Sselect_all(space.id()), "select all");
   return properties;
 }
@@ -75,12 +95,14 @@ Dataset create(hid_t file, const std::string& path, const GlobalArray& array, co
   for (int d = 0; d < array.box.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.box.extent(d)));
   const Space space = space_of(extents);
   const Type type = array.scale ? half_type() : type_of(*array.variable);
-  const Properties properties = properties_of(array, space, !times.empty());
+  const Properties properties = properties_of(array, space, times);
   return Dataset(H5Dcreate2(file, path.c_str(), type.id(), space.id(), link_properties().id(), properties.id(), H5P_DEFAULT),
                  "create the dataset", path);
 }
 
 }  // namespace
+
+bool has_fill(const GlobalArray& array, std::size_t times) { return !may_hold_fill(array) || has_holes(array, times); }
 
 Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times) {
   return create(file, path, array, {times});

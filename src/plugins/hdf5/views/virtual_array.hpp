@@ -4,6 +4,7 @@
 // Before it: global_view.hpp. After it: master_file.hpp; the high-level library of HDF5.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "../file/handle.hpp"
@@ -11,8 +12,12 @@
 
 namespace damaris::hdf5 {
 
-// Creates the dataset at `path` and its parent groups. Elements in no file read as the fill value. The first dimension is time, of `times`
-// steps; a coordinate has no time and uses only its first step.
+// Whether the array of `times` steps has a fill value: not if nothing is missing and the fill value may be one of the values, as readers
+// would mask these.
+bool has_fill(const GlobalArray& array, std::size_t times);
+
+// Creates the dataset at `path` and its parent groups. Elements in no file read as the fill value, or without one as zero. The first
+// dimension is time, of `times` steps; a coordinate has no time and uses only its first step.
 Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times);
 Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate);
 

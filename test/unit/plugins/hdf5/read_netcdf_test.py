@@ -54,6 +54,12 @@ def test_xarrays_default_engine_opens_a_file_and_the_master(sample, run):
     netcdf_files.check_root(run / "storm.h5")
 
 
+@pytest.mark.parametrize("name", ["storm.h5", "storm.node7.s0.i0.h5"])
+def test_netcdf4_masks_no_value_of_8_bits_that_equals_a_fill_value(run, name):
+    masks = netcdf_files.values_in(run / name, "masks")  # of 16 bits and more it masks these values in any file without _FillValue
+    assert not masks["full/int8"].any() and not masks["full/uint8"].any()
+
+
 def test_netcdf_reads_every_file_of_a_run_and_the_master(run):
     assert len(list(run.glob("storm.node7.*.h5"))) == 12
     for server in range(3):

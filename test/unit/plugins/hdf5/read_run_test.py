@@ -48,6 +48,13 @@ def test_xarray_gives_labelled_arrays_in_time(master):
         np.testing.assert_array_equal(theta.sel(time=5.0).values, THETA[2])
 
 
+def test_values_that_equal_netcdfs_fill_value_stay_values(master):
+    with open_group(master, "full") as full:
+        for name, value in {"int8": -127, "int16": -32767, "uint8": 255, "uint16": 65535}.items():
+            assert full[name].dtype == name
+            np.testing.assert_array_equal(full[name].values, np.full((4, 6), value))
+
+
 def test_a_variable_of_every_second_iteration_has_a_time_of_its_own(master):
     with open_group(master, "fields") as fields:
         rain = fields["rain"]

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
+#include "plugins/hdf5/write/fill.hpp"
 #include "unit/plugins/hdf5/made_run.hpp"
 
 using namespace damaris::test;
@@ -30,6 +32,9 @@ struct Typed {
 constexpr Typed kTypes[] = {{"types/int8", DC_INT8},     {"types/int16", DC_INT16},    {"types/int32", DC_INT32},
                             {"types/int64", DC_INT64},   {"types/uint8", DC_UINT8},    {"types/uint16", DC_UINT16},
                             {"types/uint32", DC_UINT32}, {"types/real32", DC_FLOAT32}, {"types/real64", DC_FLOAT64}};
+
+// All values are netCDF's fill value of the type.
+constexpr Typed kFull[] = {{"full/int8", DC_INT8}, {"full/int16", DC_INT16}, {"full/uint8", DC_UINT8}, {"full/uint16", DC_UINT16}};
 
 enum Id : std::uint32_t { kTheta, kRain, kWind, kFitted, kCells, kParticles, kCount, kFaces, kX, kY, kFirstType };
 
@@ -72,6 +77,7 @@ std::vector<dc_variable_info_t> make_variables() {
   add("places/x", DC_FLOAT64, 1, "line").unit = "m";
   add("places/y", DC_FLOAT32, 1, "line").unit = "km";
   for (const Typed& typed : kTypes) add(typed.path, typed.type, 1, "line");
+  for (const Typed& typed : kFull) add(typed.path, typed.type, 1, "line");
   return all;
 }
 
@@ -136,6 +142,13 @@ void add_typed(Blocks& blocks, const dc_variable_info_t& variable, int server, s
   }
 }
 
+void add_full(Blocks& blocks, const dc_variable_info_t& variable, int server) {
+  const std::vector<std::byte> value = damaris::hdf5::fill_of(variable);
+  std::vector<std::byte> two = value;
+  two.insert(two.end(), value.begin(), value.end());
+  place(blocks.add(variable, server, {2}, two), {2 * server});
+}
+
 void add_all(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, int server, std::int64_t step) {
   blocks.view().has_time = 1;
   blocks.view().time = 0.25 * static_cast<double>(step);
@@ -148,7 +161,9 @@ void add_all(Blocks& blocks, const std::vector<dc_variable_info_t>& variables, i
   blocks.add(variables[kParticles], 2 * server + 1, {1}, std::vector<double>{3.5});
   blocks.add(variables[kCount], server, {1}, std::vector<std::int64_t>{step + server});
   add_mesh(blocks, variables, server, step);
-  for (std::size_t k = kFirstType; k < variables.size(); ++k) add_typed(blocks, variables[k], server, step);
+  std::size_t k = kFirstType;
+  for (; k < kFirstType + std::size(kTypes); ++k) add_typed(blocks, variables[k], server, step);
+  for (; k < variables.size(); ++k) add_full(blocks, variables[k], server);
 }
 
 }  // namespace
