@@ -124,6 +124,7 @@ class Client {
   template <class Done>
   void wait_for_room(Done&& done);
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
+  [[noreturn]] void throw_logged(const std::string& sentence);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   // What a read waits for, and until when.
   struct Asked {
@@ -167,6 +168,7 @@ class Client {
   StepState steps_;
   std::string cancelled_;                      // names of uncommitted allocations, until they are reported
   bool mailbox_reported_ = false;              // the damaged mailbox has been reported
+  std::atomic<bool> full_logged_{false};       // a time-out of a write has been logged
   std::optional<Deadline> finalize_deadline_;  // set once finalize has begun
 };
 

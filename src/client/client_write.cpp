@@ -4,6 +4,7 @@
 #include "client/client.hpp"
 #include "codec/checksum.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/base/thread_state_guard.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/omission.hpp"
@@ -190,13 +191,21 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
                        "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
                        step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(variable.form),
                        name_of(variable), bytes, declared_.frame->file));
-  throw Error(
-      DC_E_FULL,
-      format(
-          "no room for '{}' ({} bytes) in step {}: waited {} ms for {}; enlarge <buffer size=...> or its timeout, or say what to "
-          "leave out with on-full, in {}",
-          name_of(variable), bytes, step, declared_.frame->architecture.buffer_timeout_ms, link_.describe(step - 1),
-          declared_.frame->file));
+  const char* const first = link_.waits_for_clients(step - 1)
+                                ? "let each client end each step, also one in which it writes nothing; if it is only slow, "
+                                : "";
+  throw_logged(
+      format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; {}enlarge <buffer size=...> or its timeout, or say what "
+             "to leave "
+             "out with on-full, in {}",
+             name_of(variable), bytes, step, declared_.frame->architecture.buffer_timeout_ms, link_.describe(step - 1), first,
+             declared_.frame->file));
+}
+
+// Logs the first one: what unwinds a program may wait for the same again, in a destructor that finalizes, before anyone sees the exception.
+void Client::throw_logged(const std::string& sentence) {
+  if (!full_logged_.exchange(true, std::memory_order_relaxed)) log_line(LogLevel::error, sentence);
+  throw Error(DC_E_FULL, sentence);
 }
 
 void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
@@ -204,9 +213,8 @@ void Client::wait_for_lane(Writer& writer, const Deadline& deadline) {
   link_.ring();
   if (link_.wait_until(deadline, [&] { return writer.lane.has_room(); })) return;
   if (finalize_deadline_) throw_not_durable(shm::kNoStep);
-  throw Error(DC_E_FULL,
-              format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}", id_,
-                     declared_.frame->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), declared_.frame->file));
+  throw_logged(format("the lane of client {} stayed full for {} ms: waited for {}; give <lanes events=...> more in {}", id_,
+                      declared_.frame->architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), declared_.frame->file));
 }
 
 void Client::wait_for_lane_to_write(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block) {

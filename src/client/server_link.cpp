@@ -1,7 +1,5 @@
 #include "client/server_link.hpp"
 
-#include <vector>
-
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -137,24 +135,41 @@ bool ServerLink::has_unread_messages(std::uint32_t client) const {
   return false;
 }
 
-std::string ServerLink::late_clients(std::int64_t step) const {
-  std::vector<std::string> late;
+// Only those that are furthest behind: the others may themselves be waiting for them.
+ServerLink::Late ServerLink::late_clients(std::int64_t step) const {
+  Late late{step, {}};
+  const auto add = [&](std::int64_t ended, const std::string& name) {
+    if (ended >= step || ended > late.ended) return;
+    if (ended < late.ended) late = {ended, {}};
+    late.names.push_back(name);
+  };
+  const bool awaits_slots = region_->header().last_complete.load(std::memory_order_relaxed) == shm::kNoStep;
   for (std::uint32_t index = 0; index < region_->client_count(); ++index) {
     if (index == slot_) continue;  // this client has ended it, even if the server has not seen that yet
     const shm::ClientSlot& slot = region_->slot(index);
     const auto state = shm::state_of(slot);
-    if (state == shm::SlotState::free || state == shm::SlotState::claimed)
-      late.push_back(format("slot {} (not attached yet)", index));
-    if (state == shm::SlotState::attached && slot.ended_step.load(std::memory_order_relaxed) < step && !has_unread_messages(index))
-      late.push_back(format("client {}", slot.id.load(std::memory_order_relaxed)));
+    if (awaits_slots && (state == shm::SlotState::free || state == shm::SlotState::claimed))
+      add(shm::kNoStep, format("slot {} (not attached yet)", index));
+    if (state == shm::SlotState::attached && !has_unread_messages(index))
+      add(slot.ended_step.load(std::memory_order_relaxed), format("client {}", slot.id.load(std::memory_order_relaxed)));
   }
-  return late.empty() ? "" : format("; step {} is not ended by {}", step, join(late, ", "));
+  return late;
+}
+
+bool ServerLink::waits_for_clients(std::int64_t step) const { return !late_clients(step).names.empty(); }
+
+std::string ServerLink::late_text(std::int64_t step) const {
+  const Late late = late_clients(step);
+  if (late.names.empty()) return "";
+  const std::string since = late.ended == shm::kNoStep ? "no step yet" : format("none since step {}", late.ended);
+  return format("; step {} is not ended by {}, which {} ended {}", step, join(late.names, ", "),
+                late.names.size() == 1 ? "has" : "have", since);
 }
 
 std::string ServerLink::describe(std::int64_t step) const {
   const shm::RegionHeader& header = region_->header();
   return format("server {} on {} (process {}{}){}", header.server_index, header.host, header.server_pid, busy_text(),
-                late_clients(step));
+                late_text(step));
 }
 
 }  // namespace damaris::client

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "client/reports.hpp"
 #include "core/base/clock.hpp"
@@ -50,8 +51,11 @@ class ServerLink {
   // makes the call collective. Does not wait for a retry of the storage. With a separate server: does nothing.
   // Returns false if that took longer than `timeout_ms`.
   bool pump_until(PumpResult until, std::int64_t timeout_ms);
-  // For messages of time-outs: "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1".
+  // For messages of time-outs: "server 0 on host (process 12, in plugin 'x' ... for 3.0 s); step 4 is not ended by client 1, which
+  // has ended none since step 2".
   std::string describe(std::int64_t step) const;
+  // Whether another client has not ended `step`.
+  bool waits_for_clients(std::int64_t step) const;
 
  private:
   shm::RegionState state() const { return shm::state_of(region_->header()); }
@@ -67,7 +71,12 @@ class ServerLink {
   std::string log_says_why() const;
   std::string region_location(const char* when) const;
   bool has_unread_messages(std::uint32_t client) const;
-  std::string late_clients(std::int64_t step) const;
+  struct Late {
+    std::int64_t ended;  // their last step
+    std::vector<std::string> names;
+  };
+  Late late_clients(std::int64_t step) const;
+  std::string late_text(std::int64_t step) const;
 
   std::shared_ptr<shm::Region> region_;
   std::uint32_t slot_;

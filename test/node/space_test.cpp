@@ -1,6 +1,7 @@
 #include <random>
 
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -57,6 +58,31 @@ TEST_CASE("a full buffer blocks for its time-out and then names what it waited f
   node.client(1).end_iteration(0);
   CHECK(node.client(0).flush(0, 5000).code == DC_OK);
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
+}
+
+TEST_CASE("a full buffer that waits for a client says what this has to do, in the log before the exception, once") {
+  const TempFolder folder;
+  configure_log(LogLevel::warning, folder.file("log"), "client 0");
+  std::vector<std::string> sentences;
+  {
+    Node node(small_buffer());
+    node.start();
+    const std::vector<double> vec(100);
+    for (int block = 0; block < kVecs; ++block) node.client(0).write(node.variable(0, "vec"), 0, block, vec.data());
+    for (int time = 0; time < 2; ++time)
+      sentences.push_back(error_of([&] { node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()); }).sentence());
+  }
+  configure_log(LogLevel::off, "", "");
+  CHECK_THAT(
+      sentences[0],
+      Catch::Contains("; step 0 is not ended by client 1, which has ended no step yet; let each client end each step, also one in "
+                      "which it writes nothing; if it is only slow, enlarge <buffer size=...> or its timeout"));
+  std::ifstream log(folder.file("log"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(log, line);)
+    if (line.find("no room for") != std::string::npos) lines.push_back(line);
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Catch::Contains("error") && Catch::EndsWith(sentences[0]));
 }
 
 TEST_CASE("a write that was refused with an error and not made again is missing in its step, one that was made again is not") {

@@ -137,6 +137,21 @@ TEST_CASE("rule 14: a flush that times out names the clients that have not ended
   CHECK(error.sentence().find("step 2 is not ended by client 1") != std::string::npos);
 }
 
+TEST_CASE("rule 14: a time-out names only the clients that are furthest behind, and the last step that they have ended") {
+  Node node(recorded(), 4);
+  const auto sentence = [&](int id, std::int64_t ended) {
+    node.client(id).end_iteration(ended);
+    while (node.server().poll()) {
+    }
+    return error_of([&] { node.client(0).flush(79, 50); }).sentence();
+  };
+  for (const int id : {2, 3}) node.client(id).end_iteration(78);  // may wait for client 1, as client 0 does
+  CHECK_THAT(sentence(0, 79), Catch::Contains("; step 79 is not ended by client 1, which has ended no step yet"));
+  CHECK_THAT(sentence(1, 0), Catch::Contains("; step 79 is not ended by client 1, which has ended none since step 0"));
+  CHECK_THAT(sentence(1, 78),
+             Catch::Contains("; step 79 is not ended by client 1, client 2, client 3, which have ended none since step 78"));
+}
+
 TEST_CASE("rule 14: a flush that times out names no client whose end of the step waits for the server or has been taken") {
   Node node(recorded(), 3);
   const auto sentence = [&] { return error_of([&] { node.client(0).flush(0, 50); }).sentence(); };
