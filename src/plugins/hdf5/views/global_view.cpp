@@ -227,26 +227,30 @@ std::vector<std::vector<std::int64_t>> ordered(const std::map<std::vector<std::i
   return lists;
 }
 
+using ArraysById = std::map<std::uint32_t, const GlobalArray*>;  // of their variables
+
 // The coordinate of dimension `d`, if it covers the whole extent; else nullptr.
-const GlobalArray* coordinate_of(const GlobalArray& array, int d, const std::vector<GlobalArray>& arrays) {
+const GlobalArray* coordinate_of(const GlobalArray& array, int d, const ArraysById& arrays) {
   if (array.variable->coordinate_count != array.box.ndims) return nullptr;
-  const std::uint32_t id = array.variable->coordinates[d];
-  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const GlobalArray& one) { return one.variable->id == id; });
-  if (found == arrays.end() || &*found == &array || found->box.ndims != 1) return nullptr;
-  return found->box.low[0] == array.box.low[d] && found->box.high[0] == array.box.high[d] ? &*found : nullptr;
+  const auto found = arrays.find(array.variable->coordinates[d]);
+  if (found == arrays.end() || found->second == &array || found->second->box.ndims != 1) return nullptr;
+  const Box& box = found->second->box;
+  return box.low[0] == array.box.low[d] && box.high[0] == array.box.high[d] ? found->second : nullptr;
 }
 
 // Moves the arrays that label others to the view's coordinates.
 void find_coordinates(GlobalView& view) {
+  ArraysById by_id;
+  for (const GlobalArray& array : view.arrays) by_id.emplace(array.variable->id, &array);
   std::map<std::uint32_t, int> places;  // variable -> index in view.coordinates
   for (const GlobalArray& array : view.arrays)
     for (int d = 0; d < array.box.ndims; ++d)
-      if (const GlobalArray* coordinate = coordinate_of(array, d, view.arrays); coordinate != nullptr)
+      if (const GlobalArray* coordinate = coordinate_of(array, d, by_id); coordinate != nullptr)
         if (places.emplace(coordinate->variable->id, static_cast<int>(places.size())).second)
           view.coordinates.push_back(*coordinate);
   for (GlobalArray& array : view.arrays)
     for (int d = 0; d < array.box.ndims; ++d) {
-      const GlobalArray* coordinate = coordinate_of(array, d, view.arrays);
+      const GlobalArray* coordinate = coordinate_of(array, d, by_id);
       array.coordinates.push_back(coordinate == nullptr ? -1 : places.at(coordinate->variable->id));
     }
   const auto is_coordinate = [&](const GlobalArray& array) { return places.count(array.variable->id) > 0; };

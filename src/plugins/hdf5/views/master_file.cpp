@@ -10,6 +10,7 @@
 #include "../write/fill.hpp"
 #include "../write/labels.hpp"
 #include "core/base/clock.hpp"
+#include "dimension_scales.hpp"
 #include "virtual_array.hpp"
 
 namespace damaris::hdf5 {
@@ -42,14 +43,16 @@ class MasterWriter::Content {
     const std::string group = group_of(array.variable->path);
     const std::size_t times = view_.axes[array.axis].steps.size();
     const Dataset dataset = create_virtual(file_, array.variable->path, array, times);
-    attach_scale(dataset, time_scale(group, array.axis), 0);
-    for (int d = 0; d < array.box.ndims; ++d)
-      attach_scale(dataset, scale_of(group, number, static_cast<std::size_t>(d)), static_cast<unsigned>(d + 1));
+    std::vector<hid_t> scales = {time_scale(group, array.axis).id()};
+    for (int d = 0; d < array.box.ndims; ++d) scales.push_back(scale_of(group, number, static_cast<std::size_t>(d)).id());
+    links_.attach(dataset, scales);
     label(dataset, array);
     if (!array.scale && has_fill(array, times))
       label_fill(dataset.id(), *array.variable);  // netCDF has no fill value for 16-bit reals
     write_attribute(dataset.id(), "coordinates", names_.step(array.axis));
   }
+
+  void finish() const { links_.finish(); }
 
  private:
   template <class Value>
@@ -89,7 +92,7 @@ class MasterWriter::Content {
     write_attribute(scale.id(), "axis", std::string("T"));
     const Dataset steps = list(group + names_.step(number), DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
     write_attribute(steps.id(), "long_name", std::string("iteration"));
-    attach_scale(steps, scale, 0);
+    links_.attach(steps, {scale.id()});
     return scales_.emplace(path, std::move(scale)).first->second;
   }
 
@@ -126,6 +129,7 @@ class MasterWriter::Content {
   const GlobalView& view_;
   const ViewNames& names_;
   std::map<std::string, Dataset> scales_;  // by path
+  ScaleLinks links_;
 };
 
 namespace {
@@ -177,6 +181,7 @@ bool MasterWriter::write_piece() {
   if (piece == 0) content_->add_scales();
   if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);
   if (piece <= arrays) return true;
+  content_->finish();
   content_.reset();
   file_.close();
   put_in_place(output_, place_);

@@ -1,7 +1,5 @@
 #include "virtual_array.hpp"
 
-#include <H5DSpublic.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -110,47 +108,6 @@ Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& a
 
 Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate) {
   return create(file, path, coordinate, {});
-}
-
-namespace {
-
-// The high-level library reads HDF5's identifiers from the same variables as this plugin, which are unset if the program has copies of them
-// (file/handle.hpp). Sets them for its lifetime; HDF5 itself does not read them there.
-class SetIdentifiers {
- public:
-  SetIdentifiers() {
-    set(text_, DAMARIS_HDF5_ID(H5T_C_S1));
-    set(integer_, DAMARIS_HDF5_ID(H5T_NATIVE_INT));
-    set(reference_, DAMARIS_HDF5_ID(H5T_STD_REF_OBJ));
-  }
-  ~SetIdentifiers() {
-    for (const auto& [variable, before] : {text_, integer_, reference_})
-      if (*variable != before) *variable = before;
-  }
-  SetIdentifiers(const SetIdentifiers&) = delete;
-  SetIdentifiers& operator=(const SetIdentifiers&) = delete;
-
- private:
-  using Saved = std::pair<hid_t*, hid_t>;
-  static void set(const Saved& variable, hid_t id) {
-    if (*variable.first != id) *variable.first = id;
-  }
-
-  Saved text_ = {&H5T_C_S1_g, H5T_C_S1_g};
-  Saved integer_ = {&H5T_NATIVE_INT_g, H5T_NATIVE_INT_g};
-  Saved reference_ = {&H5T_STD_REF_OBJ_g, H5T_STD_REF_OBJ_g};
-};
-
-}  // namespace
-
-void make_scale(const Dataset& scale, const std::string& name) {
-  const SetIdentifiers set;
-  checked(H5DSset_scale(scale.id(), name.c_str()), "make a dimension of", name);
-}
-
-void attach_scale(const Dataset& dataset, const Dataset& scale, unsigned dimension) {
-  const SetIdentifiers set;
-  checked(H5DSattach_scale(dataset.id(), scale.id(), dimension), "name a dimension of a dataset");
 }
 
 }  // namespace damaris::hdf5

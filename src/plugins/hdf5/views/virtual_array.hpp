@@ -1,7 +1,6 @@
-// A global array as a virtual dataset over the files of all servers, and the dimension scales that name its dimensions for h5py, netCDF and
-// xarray.
+// A global array as a virtual dataset over the files of all servers.
 // Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
-// Before it: global_view.hpp. After it: master_file.hpp; the high-level library of HDF5.
+// Before it: global_view.hpp. After it: master_file.hpp.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +19,5 @@ bool has_fill(const GlobalArray& array, std::size_t times);
 // dimension is time, of `times` steps; a coordinate has no time and uses only its first step.
 Dataset create_virtual(hid_t file, const std::string& path, const GlobalArray& array, std::size_t times);
 Dataset create_virtual_coordinate(hid_t file, const std::string& path, const GlobalArray& coordinate);
-
-// Converts a one-dimensional dataset to a scale.
-void make_scale(const Dataset& scale, const std::string& name);
-
-// Attaches the scale to dimension `dimension` of the dataset.
-void attach_scale(const Dataset& dataset, const Dataset& scale, unsigned dimension);
 
 }  // namespace damaris::hdf5
