@@ -109,10 +109,11 @@ typedef struct dc_status_t {
  *            DC_E_PLUGIN and the codes that a plugin's init returns. After an error the process is not attached and may call again. */
 DC_MUST_CHECK int dc_initialize(const char* config, int id);
 
-/* Ends all steps of this client, waits until its published data are durable, and detaches.
+/* Ends all steps of this client, waits until its published data are durable, and detaches. The last clients of a server to call it also
+ * wait until that server's plugins have ended: of a run with one server, the views are then written.
  *   Waits    at most the XML's finalize timeout, in seconds unless the XML gives a unit.
- *   Returns  DC_E_EARLIER_IO with all storage errors that no call has returned yet, DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST or
- *            DC_N_PLUGIN; with `dedicated cores="0"` also the error of a plugin's finalize. In every case the client is detached
+ *   Returns  DC_E_EARLIER_IO with all storage errors that no call has returned yet, DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST,
+ *            DC_N_PLUGIN, or DC_N_VIEWS_FOLLOW if the plugins took longer than three quarters of that timeout; with `dedicated cores="0"` also the error of a plugin's finalize. In every case the client is detached
  *            afterwards, except after DC_E_FORKED and in a plugin's callback. */
 DC_MUST_CHECK int dc_finalize(void);
 

@@ -14,12 +14,13 @@ typedef enum dc_code {
   DC_OK = 0,
 
   /* Notices: never failures. The calls that write, dc_alloc and dc_commit return them; DC_N_PLUGIN comes from dc_end_iteration,
-   * dc_flush and dc_finalize. */
-  DC_N_DISABLED = 1, /* the variable is switched off in the XML; nothing was copied */
-  DC_N_NOT_DUE = 2,  /* the variable is not due in this step (every, from, until in the XML); nothing was copied */
-  DC_N_SKIPPED = 3,  /* the buffer was full, and on-full makes this node skip the variable in this step; nothing was copied */
-  DC_N_DROPPED = 4,  /* the buffer was full, and on-full makes this node drop the rest of this step; nothing was copied */
-  DC_N_PLUGIN = 5,   /* a plugin or an action failed, and policy="disable" switched it off; the run goes on without it */
+   * dc_flush and dc_finalize, DC_N_VIEWS_FOLLOW from dc_finalize. */
+  DC_N_DISABLED = 1,     /* the variable is switched off in the XML; nothing was copied */
+  DC_N_NOT_DUE = 2,      /* the variable is not due in this step (every, from, until in the XML); nothing was copied */
+  DC_N_SKIPPED = 3,      /* the buffer was full, and on-full makes this node skip the variable in this step; nothing was copied */
+  DC_N_DROPPED = 4,      /* the buffer was full, and on-full makes this node drop the rest of this step; nothing was copied */
+  DC_N_PLUGIN = 5,       /* a plugin or an action failed, and policy="disable" switched it off; the run goes on without it */
+  DC_N_VIEWS_FOLLOW = 6, /* all data are durable, but the views of the whole run are written only after dc_finalize */
 
   /* Usage: the program calls Damaris wrongly; correct the program. */
   DC_E_NOT_INITIALIZED = -100,     /* a call before dc_initialize, after dc_finalize, or from a plugin's callback */

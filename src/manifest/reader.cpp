@@ -281,13 +281,14 @@ void Reader::take_content(const std::string& line) {
 
 void Reader::take_view(ViewEntry&& view) {
   ++view_lines_;
+  views_follow_ = false;
   ViewState& known = views_[view.name];
   if (!known.newest.name.empty()) known.earlier.push_back(known.newest.checksum);
   known.newest = std::move(view);
 }
 
 void Reader::take_step(StepEntry&& record) {
-  last_run_has_steps_ = true;
+  last_run_has_steps_ = views_follow_ = true;
   completeness_.back().note(record);
   const auto is_of_this_run = [&](const auto& entry) { return entry.second == runs_.size(); };
   const bool replaces = first_ && (record.step >= *first_ || (!runs_.empty() && runs_.back().replaces_all));

@@ -80,6 +80,8 @@ class Reader {
   std::uint64_t uncovered() const { return seals_.uncovered(); }
   // The views of the last run that made any, by name.
   const std::map<std::string, ViewState>& views() const { return views_; }
+  // Whether the last run has recorded steps since it last wrote a view.
+  bool views_follow() const { return views_follow_; }
   // Files of steps that later runs have replaced; some may still be there. Those that an unreadable shard names are left out.
   std::set<std::string> replaced() const;
   // Whether the last line has no newline: it is being written, or its writer was killed.
@@ -154,6 +156,7 @@ class Reader {
   std::map<std::int64_t, StepEntry> steps_;
   std::map<std::string, ViewState> views_;
   std::size_t view_lines_ = 0;
+  bool views_follow_ = false;
   std::map<std::int64_t, std::size_t> run_of_;  // step -> number of runs begun when it was stored
 };
 

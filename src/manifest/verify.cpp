@@ -111,6 +111,7 @@ class Check {
     note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
     result_.uncovered = run_.uncovered();
+    result_.views_follow = run_.views_follow();
     result_.views = views_.list();
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (const std::uint64_t more = run_.more_damaged(); more > 0)

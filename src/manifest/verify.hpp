@@ -56,6 +56,7 @@ struct Verification {
   std::vector<std::string> not_recorded;  // files with the run's name that no line names
   std::vector<std::string> noted;         // files that no line names, but a server's list of unrecorded steps does: unrecorded.hpp
   std::vector<std::string> replaced;      // files whose steps a later run has replaced
+  bool views_follow = false;              // the last steps were recorded after the views of the run
   std::vector<ViewFiles> views;           // the files that a read of each variable opens
   std::set<std::string> regions;          // what its lines say are the prefixes of the names of its runs' regions: may be forged
 };

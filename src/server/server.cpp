@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
@@ -92,6 +93,10 @@ void Server::end_by_fault(const Status& cause) noexcept {
 }
 
 void Server::release_clients() {
+  if (intake_.all_released())
+    views_deadline_.reset();
+  else if (!views_deadline_)
+    views_deadline_ = Deadline::after_ms(model_->architecture.finalize_timeout_ms / 4 * 3);
   // Before the last client is released: a new client must not attach to a server that is about to end.
   if (intake_.all_left()) {
     intake_.stop_accepting();
@@ -102,12 +107,26 @@ void Server::release_clients() {
 
 std::int64_t Server::hold_ms() const { return std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs); }
 
-// The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Bounded, because other
-// servers may run for much longer.
+// The last clients wait until the plugins have finalized, so that they get the result and everything is on disk. Other servers may run for
+// much longer, so the wait for them is shorter than that for the plugins.
 bool Server::holds_clients() {
   if (state_ == State::polled || end_reported_) return false;
+  if (state_ == State::closing) return !gives_up_views();
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(hold_ms());
   return !hold_deadline_->passed();
+}
+
+// Before the clients' own time-outs, which would say that their data are not durable.
+bool Server::gives_up_views() {
+  if (!views_deadline_ || !views_deadline_->passed()) return false;
+  if (!std::exchange(views_given_up_, true))
+    intake_.notify_all_clients(
+        {DC_N_VIEWS_FOLLOW,
+         format("the data are durable, but the views of the whole run are not written yet: within three quarters "
+                "of finalize-timeout=\"{}ms\" server {} did not end; 'damaris verify' says when they are there, "
+                "and a longer finalize-timeout waits for them",
+                model_->architecture.finalize_timeout_ms, work_.index())});
+  return true;
 }
 
 // From then on a step that the file system refuses is not tried any more. So clients that finalize get the cause instead of their time-out.

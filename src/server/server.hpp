@@ -69,6 +69,7 @@ class Server final : public Serving {
   bool intake_pass();
   void release_clients();
   bool holds_clients();
+  bool gives_up_views();
   bool is_out_of_time();
   std::int64_t hold_ms() const;
   void heed(const std::atomic<bool>* stop);
@@ -99,7 +100,9 @@ class Server final : public Serving {
   bool leave_submitted_ = false, was_stopped_ = false;
   bool end_reported_ = false;  // clients have the result of the plugins' finalize in their mailboxes
   Status end_failure_;
-  std::optional<Deadline> hold_deadline_;      // set when all clients have left
+  std::optional<Deadline> hold_deadline_;   // set when all clients have left
+  std::optional<Deadline> views_deadline_;  // while a client waits for its release
+  bool views_given_up_ = false;
   std::optional<Deadline> last_try_deadline_;  // the same, or when the server was asked to stop
 };
 

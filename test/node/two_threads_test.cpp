@@ -72,7 +72,8 @@ TEST_CASE("rule 4: while an action sleeps, ends of steps are taken, and a step t
   node.stop();
 }
 
-TEST_CASE("while a plugin sleeps in its finalize, clients leave after half of the finalize time-out; the server ends later") {
+TEST_CASE(
+    "while a plugin sleeps in its finalize, clients leave within the finalize time-out with a notice; the server ends later") {
   model::Model model = node_model();
   model.architecture.finalize_timeout_ms = 4'000;
   add_recorder(model, true, {{"hold_at", "end"}});
@@ -87,12 +88,32 @@ TEST_CASE("while a plugin sleeps in its finalize, clients leave after half of th
     ends.emplace_back([&node, &left, id] { left[static_cast<std::size_t>(id)] = node.client(id).finalize(); });
   }
   for (std::thread& end : ends) end.join();
-  CHECK(Clock::now() - start > std::chrono::milliseconds(1'900));
-  for (const Status& status : left) CHECK(status.code == DC_OK);
+  CHECK(Clock::now() - start > std::chrono::milliseconds(2'900));
+  for (const Status& status : left) {
+    CHECK(status.code == DC_N_VIEWS_FOLLOW);
+    CHECK_THAT(status.message, Catch::Contains("the data are durable") && Catch::Contains("finalize-timeout=\"4000ms\""));
+  }
   CHECK(node.lines("finalize").empty());
   let_go(node);
   CHECK(node.stop().code == DC_OK);
   CHECK(node.lines("finalize").size() == 1);
+}
+
+TEST_CASE("a client waits in its finalize for plugins that take longer than ten seconds, and gets their result", "[long]") {
+  model::Model model = node_model();
+  model.architecture.finalize_timeout_ms = 120'000;
+  add_recorder(model, true, {{"hold_at", "end"}, {"fail_at", "end"}});
+  Node node(model, 1);
+  node.start();
+  std::thread writer([&node] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10'500));
+    let_go(node);
+  });
+  const Status left = node.client(0).finalize();
+  CHECK(left.code == DC_E_EARLIER_IO);
+  writer.join();
+  CHECK(node.lines("finalize").size() == 1);
+  node.stop();
 }
 
 TEST_CASE("while an action sleeps, a client can queue only so many signals: the rest waits in its lane, and the server sleeps") {

@@ -73,6 +73,8 @@ const char* other_text(int code) noexcept {
       return "step is dropped";
     case DC_N_PLUGIN:
       return "a plugin failed and is switched off";
+    case DC_N_VIEWS_FOLLOW:
+      return "the views of the run follow";
     case DC_N_NOT_DUE:
       return "variable is not due in this step";
     case DC_N_DISABLED:

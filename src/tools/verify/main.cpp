@@ -132,6 +132,10 @@ std::string text_report(const std::string& record, const manifest::Verification&
   for (const std::string& view : surroundings.views) text += line("files", view);
   for (const shm::FoundRegion& region : surroundings.regions) text += line("unstored", unstored(region));
   for (const shm::UnreadRegion& region : surroundings.unread) text += line("unread", region.why);
+  if (found.views_follow)
+    text += line("note",
+                 "views follow: steps were recorded after the views of the whole run, which a server writes while it has "
+                 "time, and at the end of the run");
   if (found.uncovered > 0)
     text +=
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
@@ -170,6 +174,7 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"datasets", found.datasets},
                   {"bytes", found.bytes},
                   {"uncovered_lines", found.uncovered},
+                  {"views_follow", found.views_follow},
                   {"damaged", json_of(found.damaged)},
                   {"unread", json_of(found.unread)},
                   {"partial", json_of(found.partial)},

@@ -28,6 +28,23 @@ TEST_CASE("damaris verify names a run that is not there and exits with 2; a dama
   CHECK_THAT(run_program({"damaris", "verify", "--help"}).out, Contains("Exit status: 0 COMPLETE,"));
 }
 
+TEST_CASE("damaris verify notes that the views follow while a step was recorded after them, and finds nothing wrong in that") {
+  const TempFolder folder;
+  const std::string step = R"({"step":0,"complete":true,"servers":[0],"files":[]})"
+                           "\n";
+  const std::string view = R"({"view":"storm.h5","bytes":0,"checksum":"crc32:00000000"})"
+                           "\n";
+  folder.write("storm.h5", "");
+  folder.write("storm.jsonl", view + step);
+  Run run = run_program({"damaris", "verify", folder.file("storm")});
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Contains("note     views follow: "));
+  folder.write("storm.jsonl", step + view);
+  run = run_program({"damaris", "verify", folder.file("storm")});
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, !Contains("views follow"));
+}
+
 TEST_CASE("damaris verify sends no control character of a foreign record to the terminal") {
   const TempFolder folder;
   folder.write("storm.jsonl",
