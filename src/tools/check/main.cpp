@@ -60,6 +60,7 @@ int check_file(const Options& options) {
   auto model = std::make_shared<model::Model>(config::parse(read_config_file(options.file), options.file));
   check::set_parameters(*model, options.settings);
   const check::Sizes sizes = check::measure(*model, options.steps, options.clients);
+  const std::string wrong = check::shortage(*model, sizes);
   std::vector<std::string> warnings = config::warnings(*model);
   std::vector<check::Row> loaded;
   if (options.load_plugins)
@@ -68,13 +69,14 @@ int check_file(const Options& options) {
     for (std::string& sentence : check::missing_plugins(*model)) warnings.push_back(std::move(sentence));
   if (options.json) {
     print(stdout, check::json_report(*model, sizes, warnings));
-    return 0;
+    return wrong.empty() ? 0 : 1;
   }
   print(stdout, check::text_report(*model, sizes));
   if (!loaded.empty()) print(stdout, "\nLoaded\n" + check::table({}, loaded));
   for (const std::string& warning : warnings) print_error("warning: ", warning);
-  print(stdout, format("\n{} is valid.\n", options.file));
-  return 0;
+  if (!wrong.empty()) print_error("", wrong);
+  print(stdout, format("\n{} is {}valid.\n", options.file, wrong.empty() ? "" : "not "));
+  return wrong.empty() ? 0 : 1;
 }
 
 int run(const Options& options) {

@@ -217,9 +217,10 @@ std::string need(const model::Model& model, const Sizes& s) {
                     kWidth, 2) +
             "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
+  if (!shortage(model, s).empty())
+    return text + buffer + "is too small for that; writes will wait, or fail if one step does not fit.\n";
   if (s.clients == 0) return text + buffer + format("holds {} of up to {} clients per server.\n", steps, s.clients_that_fit);
-  return text + buffer +
-         (have >= s.buffer_bytes ? "is enough.\n" : "is too small for that; writes will wait, or fail if one step does not fit.\n");
+  return text + buffer + "is enough.\n";
 }
 
 }  // namespace

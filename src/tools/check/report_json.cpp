@@ -32,7 +32,9 @@ void replace_enumerators(Json& model) {
 }  // namespace
 
 std::string json_report(const model::Model& model, const Sizes& sizes, const std::vector<std::string>& warnings) {
-  Json result = {{"file", model.file}, {"valid", true}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
+  const std::string wrong = shortage(model, sizes);
+  Json result = {{"file", model.file}, {"valid", wrong.empty()}, {"warnings", warnings}, {"needs_mpi", model::needs_mpi(model)}};
+  if (!wrong.empty()) result["errors"] = Json::array({wrong});
   Json& figures = result["sizes"];
   figures = {{"known", sizes.known}, {"steps", sizes.steps}, {"clients", sizes.clients}};
   figures["lane_messages"] = sizes.lane_messages;

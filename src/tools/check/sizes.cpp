@@ -129,4 +129,13 @@ Sizes measure(const model::Model& model, int steps, int clients) {
   return s;
 }
 
+std::string shortage(const model::Model& model, const Sizes& s) {
+  const std::uint64_t have = model.architecture.buffer_bytes, need = s.clients > 0 ? s.buffer_bytes : s.client_bytes;
+  if (!s.known || have >= need) return "";
+  const int clients = std::max(s.clients, 1);
+  const std::string advice = s.steps == 1 ? ", or write less in a step" : ", or check --steps 1 if writes may wait for room";
+  return format("{}: <buffer size=\"{}B\"> is too small for {} step{} of {} client{}; give it {} bytes{}", model.file, have,
+                s.steps, s.steps == 1 ? "" : "s", clients, clients == 1 ? "" : "s", need, advice);
+}
+
 }  // namespace damaris::check

@@ -35,4 +35,7 @@ std::string example_setting(const model::Model& model);
 // `clients` 0: the number in the XML.
 Sizes measure(const model::Model& model, int steps, int clients);
 
+// A sentence that says that the buffer of the XML does not hold the steps, of one client at least; "" if it does or the sizes are not known.
+std::string shortage(const model::Model& model, const Sizes& sizes);
+
 }  // namespace damaris::check

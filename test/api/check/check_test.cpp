@@ -110,11 +110,32 @@ TEST_CASE("check shows the model: extents in C order, bytes, what an event does"
 
 TEST_CASE("check prints the buffer that K steps of N clients need") {
   const Run run = check({example("particles.xml"), "--steps", "3", "--set", "count=1000000"});
-  REQUIRE(run.status == 0);
+  REQUIRE(run.status == 1);
   CHECK_THAT(run.out, Contains("one client writes per step         40,000,000 bytes"));
   CHECK_THAT(run.out, Contains("buffer for 4 clients and 3 steps  960,"));  // 3 x 40 MB x (3+3+1+1) / 1, in pages
   CHECK_THAT(run.out, Contains("The buffer of 512 MiB is too small for that"));
   CHECK_THAT(check({example("minimal.xml"), "-k", "1", "-c", "2"}).out, Contains("buffer for 2 clients and 1 step"));
+}
+
+TEST_CASE("check finds a buffer that does not hold the steps not valid, whether or not the number of clients is known") {
+  const TempFolder folder;
+  const std::string file = folder.write("small.xml",
+                                        "<simulation><architecture><buffer size='1MiB'/></architecture><data>"
+                                        "<layout name='l' type='double' dimensions='100000'/><variable name='v' layout='l'/></data>"
+                                        "<storage><hdf5 basename='x'/></storage></simulation>");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--clients", "3"}, {"--json"}}) {
+    std::vector<std::string> arguments = {file};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Run run = check(arguments);
+    INFO(run.out << run.err);
+    CHECK(run.status == 1);
+    CHECK_THAT(run.out, !Contains("is valid") && !Contains("up to 0 clients"));
+    if (more.size() == 1) CHECK(Json::parse(run.out).at("errors").size() == 1);
+  }
+  CHECK_THAT(check({file}).err, Contains("<buffer size=\"1048576B\"> is too small for 2 steps of 1 client; give it 1601536 bytes"));
+  CHECK_THAT(check({file}).out, Contains("small.xml is not valid."));
+  CHECK(check({file, "--steps", "1"}).status == 0);
+  CHECK(check({file, "--steps", "1", "--clients", "3"}).status == 1);
 }
 
 TEST_CASE("the value that check proposes to try is another one") {
