@@ -60,7 +60,7 @@ void Adoption::take_spilled(bool give_up_missing) {
   const bool refused = !file.refusal().empty();
   const std::string why =
       refused ? "are not taken from there: " + file.refusal() : "cannot be found there: the file is gone, cut or damaged";
-  const std::string what = format("{} datasets that were spilled to {} {}", file.missing(), file.path(), why);
+  const std::string what = format("{} blocks that were spilled to {} {}", file.missing(), file.path(), why);
   if (!give_up_missing)
     throw Error(DC_E_NO_OUTPUT, format("{}; {}, or give them up with 'damaris recover --give-up-spilled'", what,
                                        refused ? "fix that, because it may still hold them" : "put it back"));

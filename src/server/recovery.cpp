@@ -184,10 +184,10 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
 void recover_before_start(const std::string& region) {
   const Recovery result = recover(region);
   if (result.left > 0)
-    throw Error(DC_E_STALE_REGION, format("{} datasets in the region {} of a dead server could not be stored: {}; see "
+    throw Error(DC_E_STALE_REGION, format("{} blocks in the region {} of a dead server could not be stored: {}; see "
                                           "'damaris recover --help', or say <buffer stale=\"discard\"/> to give them up",
                                           result.left, region, result.status.message));
-  log_line(LogLevel::info, format("stored {} datasets that a dead server had left in {}", result.stored, region));
+  log_line(LogLevel::info, format("stored {} blocks that a dead server had left in {}", result.stored, region));
 }
 
 }  // namespace damaris::server

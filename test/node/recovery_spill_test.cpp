@@ -99,10 +99,10 @@ TEST_CASE("a spilled dataset whose labels cannot be is missing: recovery names i
     file.put(77);
     REQUIRE(file.good());
   }
-  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 datasets that were spilled to") && Catch::Contains("damaged"));
+  CHECK_THROWS_WITH(remains.recover(), Catch::Contains("1 blocks that were spilled to") && Catch::Contains("damaged"));
   CHECK(remains.region().header().spilled_blocks.load() == spilled);
   CHECK_THAT(remains.recover(true).at(0),
-             Catch::Contains("datasets 89 ") && Catch::Contains("refused:1 1 datasets that were spilled"));
+             Catch::Contains("datasets 89 ") && Catch::Contains("refused:1 1 blocks that were spilled"));
   CHECK(remains.region().unreleased_blocks() == 0);
   CHECK(std::filesystem::is_empty(folder.path()));
 }

@@ -136,13 +136,13 @@ Obstacle obstacle_of(const std::string& name, const std::exception& error) {
 std::string sentence_of(const std::string& name, Obstacle obstacle, const std::string& why) {
   if (obstacle == Obstacle::unopened)
     return format(
-        "the region {} cannot be looked at, and may be a dead server's with datasets that were never stored: {}; raise the "
+        "the region {} cannot be looked at, and may be a dead server's with blocks that were never stored: {}; raise the "
         "limit (ulimit -n, ulimit -v)",
         name, why);
   std::string rest = "raise the limit of memory (ulimit -v)";
   if (obstacle == Obstacle::other_version) rest = format("recover it with the Damaris that made it: 'damaris recover {}'", name);
   if (obstacle == Obstacle::damaged) rest = format("remove it with 'rm /dev/shm{}'", name);
-  return format("no process uses the region {} any more, and it may hold datasets that were never stored, but {}; {}", name, why,
+  return format("no process uses the region {} any more, and it may hold blocks that were never stored, but {}; {}", name, why,
                 rest);
 }
 
@@ -168,7 +168,7 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
     return log_line(
         LogLevel::warning,
         format("{}, so the region stays; once it has ended, 'damaris recover {}' stores what is there", client, region.name));
-  const std::string held = region.unreleased_blocks > 0 ? format("holds {} datasets", region.unreleased_blocks)
+  const std::string held = region.unreleased_blocks > 0 ? format("holds {} blocks", region.unreleased_blocks)
                                                         : format("alone knows that {}", region.losses.text());
   throw Error(DC_E_REGION_IN_USE,
               format("{}; end it first, then run 'damaris recover {}', because the region {}", client, region.name, held));
@@ -176,13 +176,12 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
 
 [[noreturn]] void refuse(const FoundRegion& region) {
   if (region.unreleased_blocks == 0)
-    throw Error(
-        DC_E_STALE_REGION,
-        format("the region {} of a dead server (pid {}) holds no dataset, but alone knows that {}; record that with 'damaris "
-               "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-               region.name, region.server.pid, region.losses.text(), region.name));
+    throw Error(DC_E_STALE_REGION,
+                format("the region {} of a dead server (pid {}) holds no block, but alone knows that {}; record that with 'damaris "
+                       "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
+                       region.name, region.server.pid, region.losses.text(), region.name));
   throw Error(DC_E_STALE_REGION,
-              format("the region {} of a dead server (pid {}) still holds {} datasets that were never stored; store them with "
+              format("the region {} of a dead server (pid {}) still holds {} blocks that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
                      region.name, region.server.pid, region.unreleased_blocks, region.name));
 }
@@ -199,7 +198,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
-  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} datasets given up{})", region.name,
+  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} blocks given up{})", region.name,
                                      region.unreleased_blocks, region.losses.any() ? "; " + region.losses.text() : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
@@ -267,7 +266,7 @@ void warn_of_others(const RunKey& key) {
   for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation)))
     if (!other.alive && other.holds_data() && !begins_with(other.name, own))
       log_line(LogLevel::warning,
-               format("the region {} of a dead server holds {} datasets of another run that were never stored{}; 'damaris "
+               format("the region {} of a dead server holds {} blocks of another run that were never stored{}; 'damaris "
                       "recover {}' stores them",
                       other.name, other.unreleased_blocks, other.losses.any() ? ", and knows that " + other.losses.text() : "",
                       other.name));

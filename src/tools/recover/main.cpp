@@ -45,7 +45,8 @@ std::vector<std::string> dead_regions(std::vector<shm::UnreadRegion>& unread) {
   return names;
 }
 
-std::string datasets(std::size_t count) { return format("{} dataset{}", count, count == 1 ? "" : "s"); }
+// What a client wrote at once: a dataset of the files may join many.
+std::string blocks(std::size_t count) { return format("{} block{}", count, count == 1 ? "" : "s"); }
 
 std::string steps(std::int64_t first, std::int64_t last) {
   return first == last ? format("step {}", first) : format("steps {} to {}", first, last);
@@ -58,12 +59,20 @@ std::string steps(const std::set<std::int64_t>& which) {
   return format("{} steps from {} to {}", count, first, last);
 }
 
-// For spilled datasets the region's header records only their number.
+// ", steps 0 to 3, step 3 recorded as partial": the steps with blocks, and those that lack some.
+std::string steps(const server::Recovery& result) {
+  const std::string found = result.steps ? ", " + steps(result.steps->first, result.steps->second) : "";
+  if (result.partial.empty()) return found;
+  const std::string partial = ", " + steps(result.partial);
+  return (partial == found ? found + "," : found + partial) + " recorded as partial";
+}
+
+// Of spilled blocks the region's header records only their number.
 std::string contents(const server::Leftover& found) {
   const std::size_t here = found.datasets - found.spilled;
   std::string text;
-  if (here > 0) text = format("{} of {}, {}", datasets(here), steps(found.first_step, found.last_step), size_text(found.bytes));
-  if (found.spilled > 0) text += format("{}{} spilled to {}", here > 0 ? ", and " : "", datasets(found.spilled), found.spill_file);
+  if (here > 0) text = format("{} of {}, {}", blocks(here), steps(found.first_step, found.last_step), size_text(found.bytes));
+  if (found.spilled > 0) text += format("{}{} spilled to {}", here > 0 ? ", and " : "", blocks(found.spilled), found.spill_file);
   return text;
 }
 
@@ -82,14 +91,11 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
   if (result.left == 0) {
-    std::printf("%s: %s%s%s%s%s, region removed\n", name.c_str(), datasets(result.stored).c_str(),
-                found.datasets == 0 ? "" : " stored",
-                result.steps ? format(", {}", steps(result.steps->first, result.steps->second)).c_str() : "",
-                result.given_up == 0 ? "" : format(", {} given up", datasets(result.given_up)).c_str(),
-                result.partial.empty() ? "" : format(", {} recorded as partial", steps(result.partial)).c_str());
+    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), blocks(result.stored).c_str(), found.datasets == 0 ? "" : " stored",
+                result.given_up == 0 ? "" : format(", {} given up", blocks(result.given_up)).c_str(), steps(result).c_str());
     return true;
   }
-  std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), datasets(result.stored).c_str(), result.left,
+  std::printf("%s: %s stored, %zu left in it: %s\n", name.c_str(), blocks(result.stored).c_str(), result.left,
               result.status.message.c_str());
   return false;
 }

@@ -86,7 +86,7 @@ TEST_CASE("recovery names all steps that it has stored, spilled or not") {
   const auto [region, written] = spill_and_kill(run, true);
   const Output output = damaris({"recover", region.name});
   CHECK(output.status == 0);
-  CHECK(output.text == region.name + ": " + std::to_string(written) + " datasets stored, steps 0 to 9, region removed\n");
+  CHECK(output.text == region.name + ": " + std::to_string(written) + " blocks stored, steps 0 to 9, region removed\n");
 }
 
 TEST_CASE("recovery stores nothing while spilled data are missing, and says what to do") {
@@ -107,7 +107,7 @@ TEST_CASE("recovery stores nothing while spilled data are missing, and says what
   output = gives_up ? damaris({"recover", "--give-up-spilled", region.name}) : damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
-  CHECK((output.text.find(" given up, region removed") != std::string::npos) == gives_up);
+  CHECK((output.text.find(" given up, step 0, ") != std::string::npos) == gives_up);
   REQUIRE(run.lines("step 0 ").size() == 1);
   CHECK((run.lines("step 0 ")[0].find("datasets " + std::to_string(written) + " ") != std::string::npos) == !gives_up);
 }

@@ -186,7 +186,7 @@ TEST_CASE("rule 16: a killed server's region with data is refused and named, for
   kill_server(region);
   run.drop(0);
   const std::string sentence = "the region " + region.name + " of a dead server (pid " + std::to_string(region.server.pid) +
-                               ") still holds 1 datasets that were never stored; store them with 'damaris recover " + region.name +
+                               ") still holds 1 blocks that were never stored; store them with 'damaris recover " + region.name +
                                "', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up";
   const auto server = run.start_server();
   CHECK(server->wait() == 1);

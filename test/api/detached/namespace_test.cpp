@@ -51,7 +51,7 @@ TEST_CASE(
   const Output output = damaris({"recover", region.name});
   INFO(output.text);
   CHECK(output.status == 0);
-  CHECK_THAT(output.text, Catch::Contains("1 dataset stored, step 1"));
+  CHECK_THAT(output.text, Catch::Contains("1 block stored, step 1"));
 }
 
 TEST_CASE("a client in another PID namespace is served until it finalizes, and missed once it is killed", "[unpromised]") {

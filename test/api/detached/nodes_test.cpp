@@ -113,7 +113,7 @@ TEST_CASE("what a killed server left that had joined the run of another node's i
     CHECK_THAT(nodes.first.run({"damaris", "verify", "out/x"}).text, !Catch::Contains("unstored"));  // it is not there
     const Output output = nodes.second.run({"damaris", "recover"});
     CHECK(output.status == 0);
-    CHECK_THAT(output.text, Catch::EndsWith(": 1 dataset stored, step " + step + ", region removed\n"));
+    CHECK_THAT(output.text, Catch::EndsWith(": 1 block stored, step " + step + ", region removed\n"));
   };
   Pair joined(nodes.second, nodes.run, 1);
   joined.store(0);

@@ -123,10 +123,26 @@ TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in 
   }
   run.drop(0);
   const Output output = damaris({"recover", region.name});
-  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  CHECK(output.text == region.name + ": 1 block stored, step 1, region removed\n");
   CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(": all as recorded\n"));
   CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(" 2 steps, "));
   if (has_double) CHECK(std::filesystem::is_empty(alike + "/out"));
+}
+
+TEST_CASE("the blocks of a partial step are counted as the client wrote them, and the step is named once") {
+  Run run("<clients count='1'/>", storage());
+  std::filesystem::create_directory(run.folder().file("out"));
+  const InFolder folder(run.folder().path());
+  TestClient& client = run.attached(0);
+  for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
+  const shm::FoundRegion region = run.region();
+  const ProcessWatch watch(region.server);
+  stop(region.server.pid);
+  client.must("write 1");
+  run.drop(0);
+  ::kill(region.server.pid, SIGKILL);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  CHECK(damaris({"recover", region.name}).text == region.name + ": 1 block stored, step 1, recorded as partial, region removed\n");
 }
 
 TEST_CASE("a step of which all writes were refused is named by verify and recover --list, and recorded by a recovery") {
@@ -156,7 +172,7 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   CHECK(TestClient(run.config())("init 0").code == DC_E_STALE_REGION);
   output = damaris({"recover", region.name});
   CHECK(output.status == 0);
-  CHECK_THAT(output.text, Catch::Contains("0 datasets, step 5 recorded as partial, region removed"));
+  CHECK_THAT(output.text, Catch::Contains("0 blocks, step 5 recorded as partial, region removed"));
   output = damaris({"verify", "out/x"});
   CHECK(output.status == 1);
   CHECK_THAT(output.text, Catch::Contains("partial  step 5: "));
@@ -185,8 +201,8 @@ TEST_CASE("recovery says which of the steps that were given up it has recorded, 
     CHECK(output.status == 0);
     return output.text;
   };
-  SECTION("none") { CHECK_THAT(recovered(0, {1}), Catch::Contains(": 0 datasets, region removed")); }
-  SECTION("one") { CHECK_THAT(recovered(0, {1, 2}), Catch::Contains(": 0 datasets, step 2 recorded as partial, region removed")); }
+  SECTION("none") { CHECK_THAT(recovered(0, {1}), Catch::Contains(": 0 blocks, region removed")); }
+  SECTION("one") { CHECK_THAT(recovered(0, {1, 2}), Catch::Contains(": 0 blocks, step 2 recorded as partial, region removed")); }
   SECTION("each of a range") { CHECK_THAT(recovered(1, {5, 6}), Catch::Contains(", steps 5 to 6 recorded as partial, ")); }
   SECTION("some of a range") {
     CHECK_THAT(recovered(1, {3, 399}), Catch::Contains(", 2 steps from 3 to 399 recorded as partial, "));

@@ -21,7 +21,7 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   Output output = damaris({"recover", "--list", region.name});
   CHECK(output.status == 0);
   CHECK_THAT(output.text, Catch::StartsWith(region.name + "\n  server 0 of 'run' on ") &&
-                              Catch::Contains("\n  1 dataset of step 1, 128 B\n  process " + pid + " is still a client"));
+                              Catch::Contains("\n  1 block of step 1, 128 B\n  process " + pid + " is still a client"));
   output = damaris({"recover", region.name});
   CHECK(output.status == 1);
   CHECK(output.text ==
@@ -31,7 +31,7 @@ TEST_CASE("damaris recover stores what a killed server had in hand, once its cli
   std::ofstream("/dev/shm" + shm::StartLock(run.key()).name()).close();  // as a server that was killed while it started leaves it
   output = damaris({"recover", "/dev/shm" + region.name});
   CHECK(output.status == 0);
-  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  CHECK(output.text == region.name + ": 1 block stored, step 1, region removed\n");
   CHECK(run.regions().empty());
   CHECK(run.lines("step 0 complete 1 ").size() == 1);
   CHECK_THAT(run.lines("step 1 complete 1 ").at(0), Catch::EndsWith("datasets 1 x:0.0=128:16"));
@@ -45,9 +45,9 @@ TEST_CASE("a region is listed and recovered without memory for the arena of a cl
   const int file = ::open(("/dev/shm" + region.name).c_str(), O_RDONLY | O_CLOEXEC);
   struct stat before = {}, after = {};
   REQUIRE(::fstat(file, &before) == 0);
-  CHECK_THAT(damaris({"recover", "--list", region.name}).text, Catch::Contains("1 dataset of step 1"));
+  CHECK_THAT(damaris({"recover", "--list", region.name}).text, Catch::Contains("1 block of step 1"));
   const Output output = damaris({"recover", region.name});
-  CHECK(output.text == region.name + ": 1 dataset stored, step 1, region removed\n");
+  CHECK(output.text == region.name + ": 1 block stored, step 1, region removed\n");
   REQUIRE(::fstat(file, &after) == 0);
   ::close(file);
   CHECK(after.st_blocks == before.st_blocks);
@@ -99,7 +99,7 @@ TEST_CASE("a region with nothing to store goes, also where its storage cannot be
   const Output output = damaris({"recover", region.name});
   ::setenv("DAMARIS_PLUGIN_PATH", path.c_str(), 1);
   CHECK(output.status == 0);
-  CHECK_THAT(output.text, Catch::Contains(region.name + ": 0 datasets, region removed\n"));
+  CHECK_THAT(output.text, Catch::Contains(region.name + ": 0 blocks, region removed\n"));
   CHECK(run.regions().empty());
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("damaris recover works from a folder that is gone") {
   const std::string text = all_lines(process);
   INFO(text);
   CHECK(process.wait() == 0);
-  CHECK_THAT(text, Catch::Contains("1 dataset stored, step 1"));
+  CHECK_THAT(text, Catch::Contains("1 block stored, step 1"));
 }
 
 TEST_CASE("a region that cannot be looked at is named by damaris recover, with and without --list, and not taken for none") {

@@ -45,7 +45,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
   const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
   CHECK(error.sentence().find(dead.name) != std::string::npos);
-  CHECK(error.sentence().find("still holds 1 datasets") != std::string::npos);
+  CHECK(error.sentence().find("still holds 1 blocks") != std::string::npos);
   CHECK(error.sentence().find("stale=\"discard\"") != std::string::npos);
   CHECK(exists(dead.name));
 }

@@ -57,7 +57,7 @@ TEST_CASE("a dead server's region with data and a living client refuses the star
     CHECK(error.code() == DC_E_REGION_IN_USE);
     CHECK_THAT(error.sentence(),
                Catch::Contains("process " + std::to_string(::getpid()) + " is still a client of the region " + dead.name) &&
-                   Catch::Contains("the region holds 1 datasets") && Catch::Contains("'damaris recover " + dead.name + "'"));
+                   Catch::Contains("the region holds 1 blocks") && Catch::Contains("'damaris recover " + dead.name + "'"));
   }
   clear_dead_regions("dead", StalePolicy::discard);
   CHECK(exists(dead.name));
