@@ -66,7 +66,8 @@ Storage::Storage(const dc_host_t& host)
   clean_up(host, own);
   const auto make_views = [this](const manifest::RecordView& enter) {
     const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
-    return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter);
+    return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter,
+                                      settings_.existing == manifest::Existing::recover);
   };
   const auto check_earlier = [this](const std::vector<std::string>& earlier) {
     check_earlier_files(host_, settings_, names_, earlier);

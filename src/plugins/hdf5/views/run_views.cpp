@@ -50,12 +50,13 @@ std::string lagging(const ViewPlace& place, const std::string& what_is_missing, 
 }  // namespace
 
 RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now,
-                   manifest::RecordView record_view)
+                   manifest::RecordView record_view, bool died)
     : host_(host),
       record_(record),
       place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(record_view)},
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
+      died_(died),
       now_(now) {
   require_places(place_);
   remove_leftovers(place_);
@@ -180,7 +181,7 @@ void RunViews::finish() {
     for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
       Steps steps;
       if (!load(steps)) return stop_updates(std::move(steps));
-      show(std::move(steps), true);
+      show(std::move(steps), !died_);
       if (again_)
         read_on();
       else if (!record_.read_on())

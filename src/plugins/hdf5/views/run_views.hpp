@@ -26,9 +26,9 @@ class RunViews : public manifest::Views {
 
   // `record`: the path of the manifest, <folder>/<stem>.jsonl; the views are next to it. Removes incomplete views of killed servers of this
   // host. `host` must outlive this object. When the manifest outgrows `memory_bytes`, a warning is logged and the views show only the steps
-  // up to then. `record_view` records each view in the manifest.
+  // up to then. `record_view` records each view in the manifest. `died`: this is a recovery of the run, which has not come to its end.
   RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
-           manifest::RecordView record_view = {});
+           manifest::RecordView record_view = {}, bool died = false);
 
   void reset() override;
   void manifest_changed() override { due_ = true; }
@@ -66,6 +66,7 @@ class RunViews : public manifest::Views {
   ViewPlace place_;
   std::uint64_t memory_bytes_;
   bool has_xdmf_;
+  bool died_;
   bool stopped_ = false;
   std::set<std::int64_t> left_out_;  // steps of which that was logged
   std::set<std::string> reported_;   // variables of 16 bits that were logged

@@ -95,6 +95,15 @@ class DeadProcess {
 
 }  // namespace
 
+TEST_CASE("the views at the end of a run are complete, but not after a recovery: the job died") {
+  Views run;
+  const bool died = GENERATE(false, true);
+  RunViews views(*run.host.view(), run.record(), kMuch, look, {}, died);
+  run.add_step();
+  views.finish();
+  CHECK(run.complete() == (died ? 0 : 1));
+}
+
 TEST_CASE("the views are left unchanged while the last update took more than a twentieth of the time since") {
   Views run;
   each_look = seconds(1);  // so that each piece takes one second: the beginning, the times, one array, the end

@@ -193,6 +193,19 @@ TEST_CASE("the recovery of any server records what all servers of the run have s
   for (const char* kept : {".storm.s1.unrecorded", ".storm.s2.unrecorded"}) CHECK_FALSE(std::filesystem::exists(folder.file(kept)));
 }
 
+TEST_CASE("the views that a recovery writes are not complete, as the run has not come to its end") {
+  const TempFolder folder;
+  const auto complete_after = [&](const char* exists, std::int64_t step) {
+    ServerOf server(folder, 0, 1, {{"exists", exists}}, false, "run1");
+    REQUIRE(server.plugin->init_code == DC_OK);
+    REQUIRE(server.store(step) == DC_OK);
+    REQUIRE(server.plugin->finalize() == DC_OK);
+    return ReadFile(folder.file("storm.h5")).attribute<std::int32_t>("/", "complete")[0];
+  };
+  CHECK(complete_after("overwrite", 0) == 1);
+  CHECK(complete_after("recover", 1) == 0);
+}
+
 TEST_CASE("a run that continues in the manifest of a killed one first records what that run had stored, as that run's") {
   const TempFolder folder;
   leave_untold(folder);
