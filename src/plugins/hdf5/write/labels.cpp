@@ -102,7 +102,7 @@ void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step) {
 
 void label_variable(hid_t dataset, const dc_variable_info_t& variable) {
   label_text(dataset, "units", variable.unit);
-  label_text(dataset, "description", variable.description);
+  label_text(dataset, "long_name", variable.description);
   label_text(dataset, "layout", variable.layout);
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("a dataset of one source has unit, description, layout, step, time, so
   const ReadFile file = run.stored(blocks);
   const std::string path = "fields/th/5.3";
   CHECK(file.text(path, "units") == "K");
-  CHECK(file.text(path, "description") == "potential temperature, \xce\xb8");
+  CHECK(file.text(path, "long_name") == "potential temperature, \xce\xb8");
   CHECK(file.text(path, "layout") == "tile");
   CHECK(file.attribute<std::int64_t>(path, "iteration") == Longs{7});
   CHECK(file.attribute<double>(path, "time") == std::vector<double>{3.25});
@@ -85,7 +85,7 @@ TEST_CASE("what the XML does not specify is not an attribute") {
   Blocks blocks(0);
   blocks.add(variable, 0, {1}, std::vector<int>{1});
   const ReadFile file = run.stored(blocks);
-  for (const char* name : {"units", "description", "time", "position", "global_extents"})
+  for (const char* name : {"units", "long_name", "time", "position", "global_extents"})
     CHECK_FALSE(file.has_attribute("v/0", name));
 }
 

@@ -31,7 +31,7 @@ def test_h5py_reads_a_joined_variable_with_its_attributes(sample):
         assert theta.compression == "gzip" and theta.compression_opts == 1 and theta.shuffle
         attributes = dict(theta.attrs)
         assert attributes["units"] == "K"
-        assert attributes["description"] == "potential temperature \u03b8"
+        assert attributes["long_name"] == "potential temperature \u03b8"
         assert attributes["layout"] == "tile"
         assert attributes["iteration"] == 42
         assert attributes["time"] == 7.5
@@ -84,7 +84,7 @@ def test_xarray_opens_a_group_with_values_units_and_attributes(sample):
         np.testing.assert_array_equal(fields["theta"].values, THETA)
         assert fields["theta"].shape == (2, 3, 6)
         assert fields["theta"].attrs["units"] == "K"
-        assert fields["theta"].attrs["description"] == "potential temperature \u03b8"
+        assert fields["theta"].attrs["long_name"] == "potential temperature \u03b8"
         assert fields["theta"].attrs["iteration"] == 42
         assert list(fields["theta"].attrs["position"]) == [0, 6, 0]
     with xarray.open_dataset(sample, engine="h5netcdf", phony_dims="sort", group="fields/rain") as rain:
