@@ -131,6 +131,7 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
     case hdf5::ValueKind::reduction:
       apply_default_reduction(build, attribute);
       break;
+    case hdf5::ValueKind::text:
     case hdf5::ValueKind::choice:  // the schema knows the choices
       break;
   }

@@ -82,6 +82,9 @@ TEST_CASE("the table's presets are the schema's defaults, as the plugin gets the
       case ValueKind::basename:
         CHECK(value == (attribute.name == "basename" ? "storm" : "none"));
         break;
+      case ValueKind::text:
+        CHECK(value == "s");
+        break;
       case ValueKind::reduction:
         CHECK(value == "none");
         break;

@@ -10,7 +10,7 @@
 
 namespace damaris::hdf5 {
 
-enum class ValueKind { basename, choice, count, bytes, duration, filters, reduction };
+enum class ValueKind { basename, choice, count, bytes, duration, filters, reduction, text };
 
 struct StorageAttribute {
   std::string_view name;
@@ -52,6 +52,7 @@ constexpr StorageAttribute kAttributes[] = {
      {},
      "how long a server waits for its turn, or for the others of a file"},
     {"retry", ValueKind::duration, kNone, 0, kLongest, {}, "how long at most to retry what the file system refuses"},
+    {"time-unit", ValueKind::text, 0, 0, 0, {}, "unit of dc_set_time in the views"},
     {"exists", ValueKind::choice, 0, 0, 0, {"auto", "overwrite", "refuse", "append"}, "what happens to files of an earlier run"},
 };
 

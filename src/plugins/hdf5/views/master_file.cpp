@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
@@ -30,7 +31,8 @@ std::string valueless_name(hsize_t size) {
 
 class MasterWriter::Content {
  public:
-  Content(hid_t file, const GlobalView& view, const ViewNames& names) : file_(file), view_(view), names_(names) {}
+  Content(hid_t file, const GlobalView& view, const ViewNames& names, std::string time_unit)
+      : file_(file), view_(view), names_(names), time_unit_(std::move(time_unit)) {}
 
   void add_scales() {
     if (!view_.axes.empty()) time_scale("", 0);
@@ -65,6 +67,14 @@ class MasterWriter::Content {
     return dataset;
   }
 
+  // As reals, unless they do not hold the numbers of the steps.
+  Dataset time_list(const std::string& path, const TimeAxis& axis) const {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    if (axis.times.empty() && axis.steps.back() > kExact) return list(path, DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
+    const std::vector<double> numbers(axis.steps.begin(), axis.steps.end());
+    return list(path, DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), axis.times.empty() ? numbers : axis.times);
+  }
+
   const Dataset& scale_of(const std::string& group, std::size_t array, std::size_t dimension) {
     const int coordinate = view_.arrays[array].coordinates[dimension];
     if (coordinate >= 0) return coordinate_scale(group, static_cast<std::size_t>(coordinate));
@@ -85,9 +95,9 @@ class MasterWriter::Content {
     const std::string path = group + names_.time(number);
     if (const auto found = scales_.find(path); found != scales_.end()) return found->second;
     const bool physical = !axis.times.empty();
-    const std::vector<double> values = physical ? axis.times : std::vector<double>(axis.steps.begin(), axis.steps.end());
-    Dataset scale = list(path, DAMARIS_HDF5_ID(H5T_NATIVE_DOUBLE), values);
+    Dataset scale = time_list(path, axis);
     make_scale(scale, names_.time(number));
+    label_text(scale.id(), "units", physical ? time_unit_.c_str() : "1");
     write_attribute(scale.id(), "long_name", std::string(physical ? "physical time" : "iteration"));
     write_attribute(scale.id(), "axis", std::string("T"));
     const Dataset steps = list(group + names_.step(number), DAMARIS_HDF5_ID(H5T_NATIVE_INT64), axis.steps);
@@ -128,6 +138,7 @@ class MasterWriter::Content {
   hid_t file_;
   const GlobalView& view_;
   const ViewNames& names_;
+  std::string time_unit_;
   std::map<std::string, Dataset> scales_;  // by path
   ScaleLinks links_;
 };
@@ -141,6 +152,12 @@ void label_extent(hid_t file, const Steps& steps, bool complete) {
   for (const auto& [step, record] : steps)
     if (!record.complete) incomplete.push_back(step);
   write_attribute(file, "incomplete_iterations", incomplete);
+}
+
+std::string time_unit_of(const dc_host_t& host) {
+  for (std::size_t i = 0; i < host.setting_count; ++i)
+    if (std::string(host.settings[i].key) == "time-unit") return host.settings[i].value;
+  return "s";
 }
 
 void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
@@ -168,7 +185,7 @@ MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const
       view_(view),
       output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
       file_(output_.descriptor(), output_.temporary_path()),
-      content_(std::make_unique<Content>(file_.id(), view, names)) {
+      content_(std::make_unique<Content>(file_.id(), view, names, time_unit_of(host))) {
   label_master(file_.id(), view, host);
   label_extent(file_.id(), steps, complete);
 }

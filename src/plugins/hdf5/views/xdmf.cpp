@@ -147,25 +147,28 @@ std::vector<GridShape> shapes_of(const GlobalView& view) {
   return shapes;
 }
 
-using Times = std::map<std::int64_t, double>;  // by step
+using Times = std::map<std::int64_t, std::string>;  // by step
 
 Times numbers_of(const GlobalView& view) {
   Times times;
   for (const TimeAxis& axis : view.axes)
-    for (const std::int64_t step : axis.steps) times[step] = static_cast<double>(step);
+    for (const std::int64_t step : axis.steps) times[step] = std::to_string(step);
   return times;
 }
 
 // Physical times if all steps shown have one and they are strictly increasing; else step numbers.
 Times times_of(const GlobalView& view) {
-  Times times;
+  std::map<std::int64_t, double> physical;
   for (const TimeAxis& axis : view.axes)
     for (std::size_t k = 0; k < axis.steps.size(); ++k) {
       if (axis.times.empty()) return numbers_of(view);
-      times[axis.steps[k]] = axis.times[k];
+      physical[axis.steps[k]] = axis.times[k];
     }
   const auto follows = [](const auto& before, const auto& next) { return before.second >= next.second; };
-  return std::adjacent_find(times.begin(), times.end(), follows) == times.end() ? times : numbers_of(view);
+  if (std::adjacent_find(physical.begin(), physical.end(), follows) != physical.end()) return numbers_of(view);
+  Times times;
+  for (const auto& [step, time] : physical) times[step] = text_of(time);
+  return times;
 }
 
 class XdmfDocument {
@@ -192,7 +195,7 @@ class XdmfDocument {
   }
 
   // Adds nothing in steps in which none of the shape's arrays was stored.
-  void grid(const GridShape& shape, const std::string& name, std::int64_t step, double time) {
+  void grid(const GridShape& shape, const std::string& name, std::int64_t step, const std::string& time) {
     std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
     for (const GlobalArray* array : shape.arrays) {
       const Numbers& steps = view_.axes[array->axis].steps;
@@ -201,7 +204,7 @@ class XdmfDocument {
     }
     if (stored.empty()) return;
     xml_.element("Grid", {{"Name", name}, {"GridType", "Uniform"}}, [&] {
-      xml_.empty("Time", {{"Value", text_of(time)}});
+      xml_.empty("Time", {{"Value", time}});
       mesh(shape);
       for (const auto& [array, index] : stored) attribute(shape, *array, static_cast<std::int64_t>(index));
     });

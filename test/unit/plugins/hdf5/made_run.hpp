@@ -21,10 +21,13 @@ namespace damaris::test {
 class MadeRun {
  public:
   // Files are <folder>/<stem>.node7.s<server>.i<step>.h5.
-  MadeRun(const std::string& folder, int servers, const std::vector<dc_variable_info_t>& variables, std::string stem = "storm")
+  MadeRun(const std::string& folder, int servers, const std::vector<dc_variable_info_t>& variables, std::string stem = "storm",
+          const Settings& more = {})
       : folder_(folder), stem_(std::move(stem)), variables_(variables) {
     for (int server = 0; server < servers; ++server) {
-      auto& host = *hosts_.emplace_back(std::make_unique<FakeHost>(Settings{{"basename", folder + "/" + stem_}}, variables_));
+      Settings settings = {{"basename", folder + "/" + stem_}};
+      settings.insert(settings.end(), more.begin(), more.end());
+      auto& host = *hosts_.emplace_back(std::make_unique<FakeHost>(settings, variables_));
       host.place(server, servers);
       auto& plugin = *plugins_.emplace_back(std::make_unique<RunningPlugin>("hdf5", host));
       INFO(host.failure);

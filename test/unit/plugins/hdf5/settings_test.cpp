@@ -66,10 +66,10 @@ TEST_CASE("values beyond the table of attributes and unknown settings are refuse
       {"restart", "out/..", "it ends in '..'; add the start of the file names"},
       {"basname", "out/storm",
        "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, restart, schedule, "
-       "writers, turn-timeout-ms, retry-ms, exists"},
+       "writers, turn-timeout-ms, retry-ms, time-unit, exists"},
       {"reduce", "deflate",
        "<hdf5> has no such setting; known are basename, files, group-size, filters, threads, memory-bytes, restart, schedule, "
-       "writers, turn-timeout-ms, retry-ms, exists"},
+       "writers, turn-timeout-ms, retry-ms, time-unit, exists"},
   };
   for (const auto& [key, value, why] : cases) {
     const Refusal refusal = refusal_with(key, value);
