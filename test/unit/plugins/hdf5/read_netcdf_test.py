@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "support"))
@@ -71,6 +72,14 @@ def test_netcdf_reads_every_file_of_a_run_and_the_master(run):
 def test_ncks_takes_a_variable_of_the_master_out_of_its_group(run, tmp_path):
     netcdf_files.run("ncks", "-G", ":", "-g", "fields", "-v", "theta", run / "storm.h5", tmp_path / "theta.nc")
     assert "float theta(time, points_z, points_y, points_x)" in netcdf_files.run("ncdump", "-h", tmp_path / "theta.nc")
+
+
+def test_ncrcat_joins_the_views_of_two_runs_along_time(run, tmp_path):
+    records = ("--mk_rec_dmn", "time", "--cnk_plc=all", "-G", ":", "-g", "fields", "-v", "theta")
+    netcdf_files.run("ncks", *records, run / "storm.h5", tmp_path / "one.nc")
+    netcdf_files.run("ncrcat", tmp_path / "one.nc", tmp_path / "one.nc", tmp_path / "both.nc")
+    one, both = netcdf_files.values_in(run / "storm.h5")["fields/theta"], netcdf_files.values_in(tmp_path / "both.nc")["theta"]
+    assert one.shape[0] == 4 and numpy.array_equal(both, numpy.concatenate([one, one]))
 
 
 def test_the_master_opens_when_a_file_is_gone(run, tmp_path):
