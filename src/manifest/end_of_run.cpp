@@ -4,6 +4,7 @@ namespace damaris::manifest {
 
 EndOfRun::EndOfRun(const RunEntry& run) : apart_(run.apart), servers_(static_cast<std::size_t>(run.apart ? 1 : run.servers)) {
   if (run.apart) joined_.insert({run.host, run.first_server});
+  all_ = !run.records_end;  // nobody knows: it counts as ended, as before
 }
 
 void EndOfRun::note(const ServerEntry& entry) {

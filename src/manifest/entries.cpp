@@ -95,6 +95,7 @@ Json to_json(const RunEntry& record) {
   if (record.apart) json["apart"] = {{"host", record.host}, {"server", record.first_server}};
   if (!record.identity.empty()) json["identity"] = record.identity;
   if (record.declared) json["variables"] = *record.declared;
+  if (record.records_end) json["ends"] = true;
   return json;
 }
 
@@ -160,6 +161,7 @@ RunEntry run_from_json(const Json& json) {
       read_value(first->at("server"), record.first_server);
     }
     record.identity = json.value("identity", "");
+    record.records_end = json.value("ends", false);
     if (const auto variables = json.find("variables"); variables != json.end())
       record.declared = std::make_shared<const Declarations>(variables->get<Declarations>());
     if (record.apart) record.servers = 1;  // not a count: a line of an earlier version has the first server's index plus one

@@ -150,6 +150,7 @@ struct RunEntry {
   int first_server = 0;
   std::string identity = {};  // common to all processes of the run, and of no other run. "": a line of an earlier version
   std::shared_ptr<const Declarations> declared = {};  // nullptr: a line of an earlier version
+  bool records_end = true;                            // false: an earlier version wrote it, which did so in some cases only
 };
 
 // A line about a view of the whole run, added before the file replaces the previous one.

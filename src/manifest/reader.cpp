@@ -60,6 +60,7 @@ Outline outline_of(const std::string& path) {
   std::uint64_t offset = 0;
   bool replaces_all = false;  // the run will, once it has files
   EndOfRun end;
+  bool has_steps = false, had_ended = false;  // the last run; the last one before it that has steps
   for_whole_lines(path, 0, [&](const std::string& line) {
     const std::uint64_t begin = offset;
     offset += line.size() + 1;
@@ -74,6 +75,8 @@ Outline outline_of(const std::string& path) {
       outline.identity = text("identity");
       const std::optional<RunEntry> run = if_readable([&] { return run_from_json(json); });
       outline.servers = run ? run->servers : 0;
+      if (has_steps) had_ended = end.has_ended();
+      has_steps = !run;
       end = run ? EndOfRun(*run) : EndOfRun();
       outline.joined.clear();
       outline.is_unknown = outline.servers == 0;
@@ -88,11 +91,11 @@ Outline outline_of(const std::string& path) {
       if (const auto entry = if_readable([&] { return *server_entry_from_json(json); })) end.note(*entry);
       return true;
     }
-    outline.mentions_steps = true;
+    outline.mentions_steps = has_steps = true;
     if (replaces_all && json.is_object() && has_files(json)) outline.replaced_until = outline.begins_at;
     return true;
   });
-  outline.has_ended = end.has_ended();
+  outline.has_ended = has_steps ? end.has_ended() : had_ended;
   return outline;
 }
 
@@ -233,10 +236,12 @@ void Reader::take_line(const std::string& line) {
   if (verdict != SealedLines::Verdict::changed)
     take_content(line);
   else if (begins_run(line))
-    begin_run({}, Completeness::of_unknown_run());
+    begin_run({}, Completeness::of_unknown_run(), {});
 }
 
-void Reader::begin_run(RunEntry&& run, Completeness&& completeness) {
+void Reader::begin_run(RunEntry&& run, Completeness&& completeness, const EndOfRun& end) {
+  if (last_run_has_steps_) end_with_steps_ = end_;
+  end_ = end;
   runs_.push_back(std::move(run));
   completeness_.push_back(std::move(completeness));
   last_run_has_steps_ = false;
@@ -245,9 +250,7 @@ void Reader::begin_run(RunEntry&& run, Completeness&& completeness) {
 
 void Reader::leave_out_content(const std::string& line, const std::string& why) {
   leave_out(why);
-  if (!begins_run(line)) return;
-  end_ = {};
-  begin_run({}, Completeness::of_unknown_run());
+  if (begins_run(line)) begin_run({}, Completeness::of_unknown_run(), {});
 }
 
 void Reader::take_content(const std::string& line) {
@@ -258,8 +261,8 @@ void Reader::take_content(const std::string& line) {
       RunEntry run = run_from_json(json);
       if (!run.regions.empty()) regions_.insert(run.regions);
       Completeness completeness(run);
-      end_ = EndOfRun(run);
-      begin_run(std::move(run), std::move(completeness));
+      const EndOfRun end(run);
+      begin_run(std::move(run), std::move(completeness), end);
     }
     // Only a run that replaces all earlier ones removes their lines.
     if (line_ == 0 && seals_.begins_in_the_middle() && !(is_run && runs_.back().replaces_all))

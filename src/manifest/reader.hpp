@@ -33,7 +33,7 @@ struct Outline {
   std::uint64_t begins_at = 0;              // byte offset of the last run's first line
   std::uint64_t replaced_until = 0;         // byte offset: a later run has replaced all lines before
   bool mentions_steps = false;              // or has unreadable lines
-  bool has_ended = false;                   // the last run
+  bool has_ended = false;                   // the last run that has steps
   bool is_unknown = false;                  // the line of the last run is unreadable: nothing else is known of it
 };
 
@@ -96,8 +96,8 @@ class Reader {
   const std::vector<RunEntry>& runs() const { return runs_; }
   // What the lines of all runs, and of the servers that joined them, say are the prefixes of the names of their regions.
   const std::set<std::string>& regions() const { return regions_; }
-  // Whether the last run has ended.
-  const EndOfRun& end() const { return end_; }
+  // Whether the last run that has steps has ended: one that has stored nothing says nothing of what is there.
+  const EndOfRun& end() const { return last_run_has_steps_ ? end_ : end_with_steps_; }
   // Whether the last run has recorded a step, with or without data.
   bool last_run_has_steps() const { return last_run_has_steps_; }
   // Servers of the run of `step`, one of steps(), that have not reported it: they died before, or have not reached it. Names the
@@ -115,7 +115,7 @@ class Reader {
  private:
   void take_line(const std::string& line);
   void take_content(const std::string& line);
-  void begin_run(RunEntry&& run, Completeness&& completeness);
+  void begin_run(RunEntry&& run, Completeness&& completeness, const EndOfRun& end);
   void leave_out_content(const std::string& line, const std::string& why);
   void take_view(ViewEntry&& view);
   void leave_out(const std::string& why);
@@ -143,7 +143,7 @@ class Reader {
   std::vector<RunEntry> runs_;
   std::set<std::string> regions_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by number of runs begun
-  EndOfRun end_;
+  EndOfRun end_, end_with_steps_;                              // of the last run, and of the last one before it that has steps
   bool last_run_has_steps_ = false;
   std::optional<std::int64_t> first_;  // the lowest step with files of the last run
   struct Waiting {

@@ -49,6 +49,13 @@ bool StepCollector::is_finished(int server) const {
   return last_.at(static_cast<std::size_t>(server)) == std::numeric_limits<std::int64_t>::max();
 }
 
+bool StepCollector::has_all_from_others() const {
+  for (std::size_t server = 1; server < losses_.size(); ++server)
+    if (!is_finished(static_cast<int>(server)) || !losses_[server].last_steps.empty() || losses_[server].never_attached > 0)
+      return false;
+  return true;
+}
+
 // To pass a step is to report it as empty, except for lost clients.
 void StepCollector::add_passed_servers(StepEntry& record) const {
   if (last_.size() == 1) return;  // a single server is always 0 here, whatever its index

@@ -73,6 +73,8 @@ class StepCollector {
   bool is_empty() const { return open_.empty(); }
   // Whether the server has passed every possible step.
   bool is_finished(int server) const;
+  // Whether every server but the first has, and none has lost a client.
+  bool has_all_from_others() const;
   // Moves the steps that every server has reported or passed to the end of `lines`. If it throws, those that it has not moved are still here.
   void move_ready(std::deque<DueStep>& lines);
   // The same for all remaining steps, at the end. Those that some server has neither reported nor passed are incomplete.

@@ -169,7 +169,18 @@ class Check {
       known_.insert(file.name);
     }
     views_.add(step);
-    for (std::string& why : contested_elements(step)) result_.partial.push_back({number, "", "", std::move(why)});
+    for (const ContestedElements& one : contested_elements(step))
+      if (is_certain(one) || (options_.values && differ(one))) result_.partial.push_back({number, "", "", one.sentence()});
+  }
+
+  // What cannot be read has been reported.
+  bool differ(const ContestedElements& one) const try {
+    const auto sum = [&](const DatasetInFile& from) {
+      return options_.open(run_.folder() + "/" + from.file->name)->checksum_of(*from.dataset, one.elements);
+    };
+    return sum(one.shown) != sum(one.hidden);
+  } catch (const Failure&) {
+    return false;
   }
 
   void check_file(std::int64_t step, const FileEntry& file) {
@@ -209,7 +220,8 @@ class Check {
       return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before creating it"));
     try {
       const FileSum sum = sum_of_file(path);
-      if (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum) return;
+      if (goes_on() || (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum))
+        return;  // it is written again and again
       const auto& earlier = view.earlier;
       if (std::find(earlier.begin(), earlier.end(), sum.checksum) != earlier.end())
         return result_.partial.push_back(

@@ -67,6 +67,8 @@ class ValueReader {
   virtual ~ValueReader() = default;
   // The current checksum of the values. Throws Failure.
   virtual std::uint32_t checksum_of(const DatasetEntry& dataset) = 0;
+  // The same of its elements `part`, in the coordinates of dataset.box. Throws Failure.
+  virtual std::uint32_t checksum_of(const DatasetEntry& dataset, const Box& part) = 0;
 };
 
 struct VerifyOptions {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <limits>
 #include <new>
 #include <thread>
@@ -335,11 +336,11 @@ void ManifestWriter::write_lines() {
   }
 }
 
-// Call after all lines of this server.
+// Call after all lines of this server, and the views: from then on the run is complete.
 void ManifestWriter::append_end() {
   if (file_ == nullptr) open();  // the file was gone when a view's line was added
   ServerEntry entry = {ServerEntry::What::ended, host_.server_index, host_.host_name, losses_of(host_)};
-  entry.all = connected_ && host_.server_count > 1;  // server 0 has recorded what the others have stored
+  entry.all = connected_ && host_.server_count > 1 && collector_.has_all_from_others();
   entry.recovered = existing_ == Existing::recover;
   append(to_json(entry));
 }
@@ -358,7 +359,6 @@ void ManifestWriter::finish(bool leaves_steps) {
     write_all_lines();
     if (connected_) record_steps_of_dead_servers();
     write_all_lines();
-    if (!leaves_steps) append_end();
   } catch (const Failure& failure) {
     if (!leaves_steps) note_lines();
     if (file_ != nullptr) file_->keep_run();  // by it the next run knows the notes
@@ -368,7 +368,26 @@ void ManifestWriter::finish(bool leaves_steps) {
   for (int server = 0; connected_ && server < host_.server_count; ++server)
     if (const UnrecordedSteps one(names_, {"", server}, run_.regions); replaced_ || one.exists()) one.remove();
   if (apart() && (replaced_ || unrecorded_.exists())) unrecorded_.remove();
-  views_->finish();
+  std::exception_ptr no_views;
+  try {
+    views_->finish();
+  } catch (...) {
+    no_views = std::current_exception();
+  }
+  if (!leaves_steps) insist_on_end();
+  if (no_views) std::rethrow_exception(no_views);
+}
+
+void ManifestWriter::insist_on_end() {
+  for (const Instant since = Clock::now();;) try {
+      return append_end();
+    } catch (const Failure& failure) {
+      if (!retry_.again(failure.system_error(), since, since, Clock::now())) {
+        if (file_ != nullptr) file_->keep_run();
+        throw Failure(std::string("the manifest lacks the end of the run: ") + failure.what(), failure.system_error());
+      }
+      std::this_thread::sleep_for(kLookEvery);
+    }
 }
 
 }  // namespace damaris::manifest

@@ -97,6 +97,7 @@ class ManifestWriter {
   bool joins(const std::string& record, bool again) const;
   void append_joined();
   void append_end();
+  void insist_on_end();
   void open(const CheckEarlier& check_earlier = {});
   void acquire_lock(const std::string& record);
   std::chrono::milliseconds end_left();

@@ -26,7 +26,8 @@ class SharedRun {
     xml_ = "<simulation name='shared'><architecture><dedicated cores='1'/><buffer " + buffer +
            "/></architecture><data><parameter name='n' value='16'/><layout name='line' type='double' dimensions='n' " + whole +
            "/><variable name='x' layout='line'/><type name='row'><field name='a' type='double' count='8192'/></type>"
-           "<layout name='row' type='row' dimensions='1' global='3'/><variable name='y' layout='row'/></data><storage><hdf5 basename='" +
+           "<layout name='row' type='row' dimensions='1' global='3'/><variable name='y' layout='row'/></data><storage><hdf5 "
+           "basename='" +
            (within.empty() ? out : "out") + "/" + stem + "' files='single' " + more + "/></storage><actions>";
     for (const char* action : {"hide", "show", "stay"})
       xml_ += "<event name='" + std::string(action) + "' action='" + action + "' using='damaris_test_faults.so' scope='core'/>";

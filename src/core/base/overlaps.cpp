@@ -1,7 +1,9 @@
 #include "core/base/overlaps.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace damaris {
 namespace {
@@ -54,16 +56,25 @@ std::vector<std::vector<std::size_t>> earlier_overlaps(const std::vector<Box>& b
 
 std::vector<Contest> contests(const std::vector<Box>& boxes) {
   std::vector<Contest> found;
-  const std::vector<std::vector<std::size_t>> earlier = earlier_overlaps(boxes);
-  for (std::size_t second = 0; second < boxes.size(); ++second) {
-    std::vector<std::size_t> others = earlier[second];
-    std::sort(others.begin(), others.end());
-    const auto same = std::find_if(others.begin(), others.end(), [&](std::size_t other) { return boxes[other] == boxes[second]; });
-    if (same != others.end()) others = {*same};
-    for (const std::size_t first : others)
-      if (share_more_than_face(boxes[first], boxes[second]))
-        found.push_back({first, second, intersection(boxes[first], boxes[second])});
+  std::vector<std::size_t> unlike;  // the first of each that are equal
+  std::map<std::pair<Extents, Extents>, std::size_t> known;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const auto [first, is_new] = known.emplace(std::make_pair(boxes[i].low, boxes[i].high), i);
+    if (is_new)
+      unlike.push_back(i);
+    else if (volume(boxes[i]) > 0)
+      found.push_back({first->second, i, boxes[i]});
   }
+  std::vector<Box> different;
+  for (const std::size_t i : unlike) different.push_back(boxes[i]);
+  const std::vector<std::vector<std::size_t>> earlier = earlier_overlaps(different);
+  for (std::size_t second = 0; second < different.size(); ++second)
+    for (const std::size_t first : earlier[second])
+      if (share_more_than_face(different[first], different[second]))
+        found.push_back({unlike[first], unlike[second], intersection(different[first], different[second])});
+  std::sort(found.begin(), found.end(), [](const Contest& a, const Contest& b) {
+    return std::make_pair(a.second, a.first) < std::make_pair(b.second, b.first);
+  });
   return found;
 }
 

@@ -131,7 +131,8 @@ int Storage::store(const dc_step_t& step) {
   const std::optional<Error> refused = std::move(current_->refused);
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
-  if (code == DC_OK && refused) throw *refused;
+  // A recovery has stored what can be stored, and recorded what cannot: to fail would keep the blocks for another one for ever.
+  if (code == DC_OK && refused && settings_.existing != manifest::Existing::recover) throw *refused;
   return code == DC_OK && owes_lines() ? DC_UNRECORDED : code;
 }
 

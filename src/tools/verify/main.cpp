@@ -111,9 +111,10 @@ std::string state_line(const manifest::Verification& found, State state) {
   if (state == State::complete) return "COMPLETE: " + text + "\n";
   if (state == State::running) return "STILL RUNNING: " + text + " so far\n";
   if (found.has_ended) return "INCOMPLETE: " + text + "; see above\n";
-  const char* const more = found.running == manifest::Running::yes       ? "; it goes on"
-                           : found.running == manifest::Running::unknown ? "; whether it goes on cannot be told, as its lock cannot be looked at"
-                                                                         : "";
+  const char* const more = found.running == manifest::Running::yes ? "; it goes on"
+                           : found.running == manifest::Running::unknown
+                               ? "; whether it goes on cannot be told, as its lock cannot be looked at"
+                               : "";
   return "INCOMPLETE: " + text + "; " + found.why_not_ended + more + "\n";
 }
 

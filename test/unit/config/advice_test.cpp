@@ -56,6 +56,9 @@ TEST_CASE("a warning says when what is recovered at the start would be overwritt
   };
   REQUIRE(told("append").empty());
   REQUIRE(told("overwrite").size() == 1);
+  REQUIRE(config::warnings(
+              model_of("<architecture><buffer stale='recover'/></architecture><data/><storage><hdf5 basename='x'/></storage>"))
+              .size() == 1);
   for (const std::string exists : {"overwrite", "auto"})
     REQUIRE_THAT(told(exists)[0], Contains("exists=\"" + exists + "\" of <hdf5>") && Contains("use exists=\"append\" to keep it"));
 }

@@ -4,18 +4,26 @@
 
 #include "core/base/overlaps.hpp"
 #include "gather.hpp"
+#include "memory.hpp"
 #include "pieces.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
+// Brick by brick: blocks may be larger than the memory that a server may take.
 bool differ(const dc_dataset_t& one, const dc_dataset_t& other, const Box& common) {
+  const std::size_t element_bytes = one.variable->element_bytes;
   Staging one_staging, other_staging;
-  const auto values = [&](const dc_dataset_t& block, Staging& staging) {
-    return elements_of({"", block.variable, true, true, common, {{&block, common}}, false}, common, staging);
-  };
-  const std::size_t bytes = static_cast<std::size_t>(volume(common)) * one.variable->element_bytes;
-  return std::memcmp(values(one, one_staging), values(other, other_staging), bytes) != 0;
+  bool found = false;
+  for_each_brick(common, brick_extents(common, element_bytes), [&](const Box& brick) {
+    if (found) return;
+    const auto values = [&](const dc_dataset_t& block, Staging& staging) {
+      return elements_of({"", block.variable, true, true, brick, {{&block, brick}}, false}, brick, staging);
+    };
+    found = std::memcmp(values(one, one_staging), values(other, other_staging),
+                        static_cast<std::size_t>(volume(brick)) * element_bytes) != 0;
+  });
+  return found;
 }
 
 std::string first_hidden(const dc_dataset_t* blocks, const std::vector<Box>& boxes) {

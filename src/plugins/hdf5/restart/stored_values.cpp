@@ -94,6 +94,16 @@ std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, 
   return checksum_of(dataset, path, layout, part, brick_extents(part, layout.element_bytes));
 }
 
+std::uint32_t checksum_of_part(const File& file, const manifest::DatasetEntry& dataset, const Box& part) {
+  Box within = part;
+  for (int d = 0; d < part.ndims; ++d) {
+    const std::int64_t start = dataset.start ? dataset.start->at(static_cast<std::size_t>(d)) : 0;
+    within.low[d] += start - dataset.box.low[d];
+    within.high[d] += start - dataset.box.low[d];
+  }
+  return checksum_of_part(open_dataset(file, dataset.path), dataset.path, within);
+}
+
 std::uint32_t checksum_of(const File& file, const manifest::DatasetEntry& dataset) {
   const Dataset found = open_dataset(file, dataset.path);
   if (dataset.start) return checksum_of_part(found, dataset.path, part_of(dataset));

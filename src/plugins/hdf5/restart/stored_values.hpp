@@ -18,6 +18,9 @@ std::uint32_t checksum_of_values(const Dataset& dataset, const std::string& path
 // CRC-32 of the values of a part of the dataset, in C order. `part` is relative to the dataset's first element. Throws Failure.
 std::uint32_t checksum_of_part(const Dataset& dataset, const std::string& path, const Box& part);
 
+// The same of the elements `part`, in the coordinates of dataset.box. Throws Failure.
+std::uint32_t checksum_of_part(const File& file, const manifest::DatasetEntry& dataset, const Box& part);
+
 // The current value of the checksum that dataset.checksum recorded. Throws Failure.
 std::uint32_t checksum_of(const File& file, const manifest::DatasetEntry& dataset);
 

@@ -12,6 +12,9 @@ class Hdf5Values : public manifest::ValueReader {
  public:
   explicit Hdf5Values(const std::string& path) : file_(open_stored(path)) {}
   std::uint32_t checksum_of(const manifest::DatasetEntry& dataset) override { return hdf5::checksum_of(file_, dataset); }
+  std::uint32_t checksum_of(const manifest::DatasetEntry& dataset, const Box& part) override {
+    return checksum_of_part(file_, dataset, part);
+  }
 
  private:
   QuietErrors quiet_;

@@ -158,21 +158,22 @@ void SharedFiles::settle(const SharedLayout& layout, const dc_step_t* step) {
   hidden_.clear();
   if (layout.overlaps.empty()) return;
   const std::vector<std::string> texts = team_.run_on_all([&] {
-    Json sums = Json::array();
+    Json own = Json::array();  // [place, sum] of each part of this member
+    std::size_t place = 0;
     for (const Overlap& overlap : layout.overlaps)
-      for (const SharedPart* part : {&overlap.shown, &overlap.hidden})
-        sums.push_back(part->member == team_.member() ? sum_of(overlap, *part, *step) : 0);
-    return text_of(sums);
+      for (const SharedPart* part : {&overlap.shown, &overlap.hidden}) {
+        if (part->member == team_.member()) own.push_back({place, sum_of(overlap, *part, *step)});
+        ++place;
+      }
+    return text_of(own);
   });
-  std::vector<Json> sums;
-  for (const std::string& text : texts) sums.push_back(Json::parse(text));
-  const auto sum = [&](const SharedPart& part, std::size_t place) {
-    return sums[static_cast<std::size_t>(part.member)].at(place).get<std::uint32_t>();
-  };
+  std::vector<std::uint32_t> sums(2 * layout.overlaps.size());
+  for (const std::string& text : texts)
+    for (const Json& one : Json::parse(text)) sums.at(one.at(0).get<std::size_t>()) = one.at(1).get<std::uint32_t>();
   for (std::size_t i = 0; i < layout.overlaps.size(); ++i) {
     const Overlap& overlap = layout.overlaps[i];
     const bool is_known = !hidden_.empty() && hidden_.back().variable == overlap.variable;  // sorted by variable
-    if (!is_known && sum(overlap.shown, 2 * i) != sum(overlap.hidden, 2 * i + 1)) hidden_.push_back(overlap);
+    if (!is_known && sums[2 * i] != sums[2 * i + 1]) hidden_.push_back(overlap);
   }
 }
 

@@ -145,3 +145,33 @@ TEST_CASE("a lock that cannot be looked at says nothing of the run") {
   std::filesystem::create_symlink("nowhere", folder.file(".storm.lock"));  // O_NOFOLLOW
   CHECK(look(folder).running == Running::unknown);
 }
+
+TEST_CASE("a run that stores nothing says nothing of the one before it") {
+  const TempFolder folder;
+  run_to_end(folder);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const ServerOf killed(folder, 0, 1);
+    ::_exit(killed.plugin->init_code == DC_OK ? 0 : 1);
+  }
+  int status = 1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  CHECK(look(folder).has_ended);
+  run_to_end(folder);
+}
+
+TEST_CASE("connected servers have ended when server 0 has heard the end of all of them, and of no loss") {
+  const bool hears = GENERATE(true, false);
+  const TempFolder folder;
+  {
+    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
+    REQUIRE(keeper.store(0) == DC_OK);
+    REQUIRE(other.store(0) == DC_OK);
+    REQUIRE(other.plugin->on_passed(INT64_MAX) == DC_OK);
+    for (const auto& [to, text] : other.host.sent)
+      if (hears || text.find("passed") == std::string::npos) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
+    REQUIRE(keeper.plugin->finalize() == DC_OK);
+  }
+  CHECK(look(folder).has_ended == hears);
+}

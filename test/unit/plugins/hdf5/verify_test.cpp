@@ -271,6 +271,13 @@ TEST_CASE("servers that store the same elements are named, unless these have the
     store(2, 2, 3);
     store(3, 1, 3);
     store(4, 0, 4);
+    {
+      Blocks one(5), other(5);  // a part of it, with the same values
+      place(one.add(variable, 0, {3}, std::vector<float>{1, 2, 3}), {0});
+      place(other.add(variable, 1, {3}, std::vector<float>{2, 3, 4}), {1});
+      REQUIRE(first.plugin->on_step(one.view()) == DC_OK);
+      REQUIRE(second.plugin->on_step(other.view()) == DC_OK);
+    }
     REQUIRE(second.plugin->finalize() == DC_OK);
     REQUIRE(first.plugin->finalize() == DC_OK);
   }
@@ -279,7 +286,8 @@ TEST_CASE("servers that store the same elements are named, unless these have the
   REQUIRE(found.partial.size() == 2);
   CHECK(found.partial[0].step == 3);
   CHECK(found.partial[0].what ==
-        "'fields/w': storm.node7.s0.i3.h5 and storm.node7.s1.i3.h5 both hold the elements (1) to (2); readers get those of "
-        "storm.node7.s0.i3.h5; check that dc_set_position gives each block its own place");
+        "'fields/w': storm.node7.s0.i3.h5 and storm.node7.s1.i3.h5 hold other values of the elements (1) to (2); readers get those "
+        "of storm.node7.s0.i3.h5; check that dc_set_position gives each block its own place");
   CHECK(found.partial[1].step == 4);
+  CHECK(verified(folder, false).partial.size() == 1);  // without reading values only what the checksums say
 }
