@@ -4,7 +4,13 @@ namespace damaris::manifest {
 
 EndOfRun::EndOfRun(const RunEntry& run) : apart_(run.apart), servers_(static_cast<std::size_t>(run.apart ? 1 : run.servers)) {
   if (run.apart) joined_.insert({run.host, run.first_server});
-  all_ = !run.records_end;  // nobody knows: it counts as ended, as before
+  all_ = !run.records_end;
+}
+
+EndOfRun EndOfRun::of_earlier_version() {
+  EndOfRun end;
+  end.all_ = true;
+  return end;
 }
 
 void EndOfRun::note(const ServerEntry& entry) {

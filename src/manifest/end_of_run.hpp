@@ -15,7 +15,8 @@ namespace damaris::manifest {
 
 class EndOfRun {
  public:
-  EndOfRun() = default;  // of a run whose line is unreadable: it has not ended
+  EndOfRun() = default;                  // of a run whose line is unreadable: it has not ended
+  static EndOfRun of_earlier_version();  // it did not record all ends: the run counts as ended
   explicit EndOfRun(const RunEntry& run);
   void note(const ServerEntry& entry);
   bool has_ended() const { return !lost_ && (all_ || (servers_ > 0 && ended_.size() >= servers_)); }

@@ -59,7 +59,7 @@ Outline outline_of(const std::string& path) {
   Outline outline;
   std::uint64_t offset = 0;
   bool replaces_all = false;  // the run will, once it has files
-  EndOfRun end;
+  EndOfRun end = EndOfRun::of_earlier_version();
   bool has_steps = false, had_ended = false;  // the last run; the last one before it that has steps
   for_whole_lines(path, 0, [&](const std::string& line) {
     const std::uint64_t begin = offset;

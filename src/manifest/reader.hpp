@@ -143,7 +143,8 @@ class Reader {
   std::vector<RunEntry> runs_;
   std::set<std::string> regions_;
   std::vector<Completeness> completeness_ = {Completeness()};  // by number of runs begun
-  EndOfRun end_, end_with_steps_;                              // of the last run, and of the last one before it that has steps
+  // Of the last run, and of the last one before it that has steps. Lines before the first run are of an earlier version.
+  EndOfRun end_ = EndOfRun::of_earlier_version(), end_with_steps_ = {};
   bool last_run_has_steps_ = false;
   std::optional<std::int64_t> first_;  // the lowest step with files of the last run
   struct Waiting {

@@ -160,7 +160,7 @@ std::string time_unit_of(const dc_host_t& host) {
   return "s";
 }
 
-void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
+void label_master(hid_t file, const dc_host_t& host) {
   write_attribute(file, "format", std::string("damaris-master"));
   write_attribute(file, "format_version", kFormatVersion);
   write_attribute(file, "Conventions", std::string("CF-1.8"));
@@ -170,11 +170,9 @@ void label_master(hid_t file, const GlobalView& view, const dc_host_t& host) {
   write_attribute(file, "history", utc_now() + " Damaris " + DAMARIS_VERSION + " wrote this view of the run's files");
   write_attribute(
       file, "comment",
-      std::string("A read keeps all files open that it reads from. Values of missing files, or beyond the limit of open files "
-                  "(ulimit -n), read as the fill value without an error; damaris verify --views counts them."));
-  std::vector<std::string> not_shown;
-  for (const NotShown& variable : view.not_shown) not_shown.push_back(variable.variable + ": " + variable.why);
-  write_attribute(file, "not_shown", not_shown);
+      std::string(
+          "A read keeps all files open that it reads from. Values of missing files, or beyond the limit of open files "
+          "(ulimit -n), read as the fill value, or without one as zero, without an error; damaris verify --views counts them."));
 }
 
 }  // namespace
@@ -186,20 +184,29 @@ MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const
       output_(place.temporary_path(kMasterSuffix), place.final_path(kMasterSuffix)),
       file_(output_.descriptor(), output_.temporary_path()),
       content_(std::make_unique<Content>(file_.id(), view, names, time_unit_of(host))) {
-  label_master(file_.id(), view, host);
+  for (const NotShown& variable : view.not_shown) not_shown_.push_back(variable.variable + ": " + variable.why);
+  label_master(file_.id(), host);
   label_extent(file_.id(), steps, complete);
 }
 
 MasterWriter::~MasterWriter() { file_.target().check_descriptor(); }  // before HDF5 closes what is open in it
 
+// What HDF5 cannot hold of one variable costs the others nothing.
+void MasterWriter::add_array(std::size_t number) try { content_->add_array(number); } catch (const Failure& failure) {
+  file_.check();
+  if (failure.system_error() != 0) throw;
+  not_shown_.push_back(std::string(view_.arrays[number].variable->path) + ": " + failure.what());
+}
+
 bool MasterWriter::write_piece() {
   file_.check_descriptor();
   const std::size_t piece = next_++, arrays = view_.arrays.size();
   if (piece == 0) content_->add_scales();
-  if (piece > 0 && piece <= arrays) content_->add_array(piece - 1);
+  if (piece > 0 && piece <= arrays) add_array(piece - 1);
   if (piece <= arrays) return true;
   content_->finish();
   content_.reset();
+  write_attribute(file_.id(), "not_shown", not_shown_);
   file_.close();
   put_in_place(output_, place_);
   return false;

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "../file/hdf5_file.hpp"
 #include "core/base/output_file.hpp"
@@ -33,11 +35,13 @@ class MasterWriter {
 
  private:
   class Content;
+  void add_array(std::size_t number);
   const ViewPlace& place_;
   const GlobalView& view_;
   OutputFile output_;
   Hdf5File file_;
   std::unique_ptr<Content> content_;
+  std::vector<std::string> not_shown_;
   std::size_t next_ = 0;  // the next piece: the scales, each array, the end
 };
 

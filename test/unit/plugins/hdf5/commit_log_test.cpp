@@ -323,7 +323,7 @@ TEST_CASE(
     for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
     for (const int step : {1, 2}) REQUIRE(keeper.store(step) == DC_OK);
   }
-  ServerOf alone(folder, 0, 1);
+  ServerOf alone(folder, 0, 1, {{"exists", "overwrite"}});
   INFO(alone.host.failure);
   REQUIRE(alone.plugin->init_code == DC_OK);
   CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);

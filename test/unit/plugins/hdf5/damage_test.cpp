@@ -59,7 +59,7 @@ struct EndedRun {
   // As `damaris verify` ends with status 1.
   bool verify_objects() const {
     const Verification found = damaris::hdf5::verify(record(), {});
-    return !found.damaged.empty() || !found.partial.empty() || !found.not_recorded.empty();
+    return !found.damaged.empty() || !found.partial.empty() || !found.not_recorded.empty() || !found.has_ended;
   }
   TempFolder folder;
 };
@@ -93,9 +93,7 @@ TEST_CASE("removed, repeated or exchanged lines of the manifest are detected") {
     put(run.record(), joined(changed));
     return run.verify_objects();
   };
-  // The last line is of the XDMF file, which shows none of these values: as an earlier line tells of the same bytes, nothing goes with it.
-  REQUIRE(lines.back().find("{\"view\":\"storm.xmf\"") == 0);
-  for (std::size_t k = 0; k + 1 < lines.size(); ++k) {
+  for (std::size_t k = 0; k < lines.size(); ++k) {
     INFO("line " << k + 1 << " of " << lines.size() << ": " << lines[k].substr(0, 60));
     Lines changed = lines;
     changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(k));

@@ -96,3 +96,27 @@ TEST_CASE("elements that are too large for a fill value in the header are shown,
   REQUIRE(bytes.size() == values.size() * sizeof(double));
   CHECK(std::memcmp(bytes.data(), values.data(), bytes.size()) == 0);
 }
+
+TEST_CASE("a variable that HDF5 cannot hold is not shown, and the master file says why; the others are shown") {
+  const TempFolder folder;
+  constexpr int kFields = 800;
+  std::vector<std::string> names;
+  for (int i = 0; i < kFields; ++i) names.push_back(std::string(100, 'f') + std::to_string(i));
+  std::vector<dc_field_t> fields;
+  for (const std::string& name : names) fields.push_back({name.c_str(), DC_FLOAT64, 1, fields.size() * sizeof(double)});
+  auto wide = variable_info(0, "wide", DC_COMPOUND, 1);
+  wide.element_bytes = kFields * sizeof(double);
+  wide.field_count = kFields;
+  wide.fields = fields.data();
+  const auto small = variable_info(1, "small", DC_FLOAT64, 1);
+  MadeRun run(folder.path(), 1, {wide, small});
+  store<double>(run, small, 0, 0, {1, 2});
+  std::vector<damaris::manifest::DatasetEntry>& datasets = run.records[0].files[0].datasets;
+  datasets.push_back(datasets[0]);
+  datasets.back().path = datasets.back().variable = "wide";
+  run.write_views();
+  const ReadFile master(folder.file("run.h5"));
+  CHECK(master.values<double>("small") == std::vector<double>{1, 2});
+  CHECK(master.texts("/", "not_shown") ==
+        std::vector<std::string>{"wide: cannot create the dataset wide: object header message is too large"});
+}
