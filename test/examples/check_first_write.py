@@ -12,7 +12,7 @@ for step, file in enumerate(file_of_each_step("first_write", 3)):
     assert list(file) == ["temperature"], "one dataset for both clients"
     tiles = file["temperature"]
     same(tiles, [[[1000 * step + 100 * rank + 10 * j + i for i in range(8)] for j in range(4)] for rank in range(2)], "f8")
-    described(tiles, units="K", description="Temperature of the air", iteration=step, layout="tile")
+    described(tiles, units="K", long_name="Temperature of the air", iteration=step, layout="tile")
     assert tiles.attrs["sources"].tolist() == [0, 1]
 
 shown = subprocess.run(["h5dump", "-d", "/temperature", *glob.glob("first_write.*.i2.h5")], capture_output=True, text=True, check=True)
