@@ -196,8 +196,7 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
                                 : "";
   throw_logged(
       format("no room for '{}' ({} bytes) in step {}: waited {} ms for {}; {}enlarge <buffer size=...> or its timeout, or say what "
-             "to leave "
-             "out with on-full, in {}",
+             "to leave out with on-full, in {}",
              name_of(variable), bytes, step, declared_.frame->architecture.buffer_timeout_ms, link_.describe(step - 1), first,
              declared_.frame->file));
 }
