@@ -1,0 +1,5 @@
+"""Recordings of what programs do to storage, as tables: `damaris.open("run").calls` is a DuckDB relation."""
+
+from damaris.store import Recording, open
+
+__all__ = ["Recording", "open"]

@@ -1,0 +1,40 @@
+// The chunks of this process: one of each thread, mapped from the process's file and filled again and again.
+// Used by: call.hpp and objects.cpp, each thread on its own chunk.
+// Before it: the first call of a thread. After it: DIR/raw/<host>.<pid>.<ns>.trace, complete up to the last call even of a killed process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/slot.hpp"
+
+namespace damaris::recorder {
+
+constexpr unsigned kMostFrames = 64;
+constexpr std::uint32_t kDropped = ~0u;  // an object whose calls are not recorded
+
+struct Thread {
+  trace::Slot* next;
+  trace::Slot* end;
+  trace::Slot* chunk;  // nullptr before its first call
+  bool busy;           // in the recorder: what it calls itself, and signal handlers, are not recorded
+  bool refused;        // it has no chunk, and gets none
+  unsigned depth;
+  const void* frames[kMostFrames];
+};
+extern thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
+
+// Gives the thread a chunk. False: the process is not recorded, or has no room.
+bool attach(Thread& thread);
+// Copies the full chunk to the end of the file and empties it.
+void append_chunk(Thread& thread);
+
+// Room for `slots` that the caller fills; nullptr if they would not fit into an empty chunk.
+inline trace::Slot* room_for(Thread& thread, std::size_t slots) {
+  if (__builtin_expect(static_cast<std::size_t>(thread.end - thread.next) < slots, 0)) append_chunk(thread);
+  return static_cast<std::size_t>(thread.end - thread.next) < slots ? nullptr : thread.next;
+}
+// A text of an object, or of the process. `thread` is busy.
+void put_text(Thread& thread, trace::Text what, std::uint32_t object, const char* text, std::size_t bytes, std::int64_t place);
+
+}  // namespace damaris::recorder

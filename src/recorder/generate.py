@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Writes the recorder's wrappers from probe tables: generate.py OUTPUT_FOLDER TABLE.toml...
+
+A line of a table is `KIND PROTOTYPE | KEY=VALUE...`; $ is the result. Keys:
+  object  fd:E opened:E closed:E copied:E:E stream:E stream_opened:E stream_closed:E   which object the call is about
+  bytes   what it moved; place: its offset, `implicit` for the one of the descriptor
+  also    other names of the same function, each with its own wrapper
+  list    the function that takes the arguments behind `...` as a va_list
+  mode    the parameter with the flags by which open has a mode behind `...`
+Output: wrappers_<layer>.cpp, and functions.json, by which a reader names numbers.
+"""
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+FIRST = 16  # trace::kFirstCall
+PROTOTYPE = re.compile(r"(?P<kind>\w+) (?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
+PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)$")
+BEFORE = {"closed": "objects::of_descriptor({0})", "stream_closed": "objects::of_stream({0})"}
+AFTER = {
+    "fd": "objects::of_descriptor({0})",
+    "opened": "objects::opened({0})",
+    "copied": "objects::copied({0}, {1})",
+    "stream": "objects::of_stream({0})",
+    "stream_opened": "objects::stream_opened({0})",
+    "closed": "objects::closed({0}, known, !call.failed)",
+    "stream_closed": "known",
+}
+
+
+class Probe:
+    def __init__(self, line):
+        declaration, _, keys = (part.strip() for part in line.partition("|"))
+        match = PROTOTYPE.match(declaration)
+        if not match:
+            sys.exit(f"generate.py: not KIND PROTOTYPE: {line}")
+        self.kind, self.result, self.name = match["kind"], match["result"].strip(), match["name"]
+        self.parameters = [] if match["parameters"] == "void" else [part.strip() for part in match["parameters"].split(",")]
+        self.keys = dict(key.split("=", 1) for key in keys.split())
+        unknown = set(self.keys) - {"object", "bytes", "place", "also", "list", "mode"}
+        if unknown:
+            sys.exit(f"generate.py: unknown {', '.join(unknown)} in: {line}")
+        self.variadic = self.parameters[-1:] == ["..."]
+        self.named = [PARAMETER.match(part) for part in self.parameters if part != "..."]
+
+    def names(self):
+        return [self.name, *filter(None, self.keys.get("also", "").split(","))]
+
+    def expression(self, text):
+        return re.sub(r"\$", "result", text)
+
+    def wrapper(self, name, number):
+        given = [one["name"] for one in self.named]
+        types = [one["type"].strip() for one in self.named]
+        lines = []
+        if self.variadic:
+            lines += ["va_list list;", f"va_start(list, {given[-1]});"]
+        if "mode" in self.keys:
+            lines += [f"const mode_t mode = has_mode({self.keys['mode']}) ? va_arg(list, mode_t) : 0;", "va_end(list);"]
+            real_name, real_types, arguments = name, [*types, "..."], [*given, "mode"]
+        elif "list" in self.keys:
+            real_name, real_types, arguments = self.keys["list"], [*types, "va_list"], [*given, "list"]
+        else:
+            real_name, real_types, arguments = name, types, given
+        lines.append(f'static constinit Real<{self.result}({", ".join(real_types)})> real{{"{real_name}"}};')
+        kind, *parts = self.keys.get("object", "").split(":")
+        parts = [self.expression(part) for part in parts]
+        call = f"real.function()({', '.join(arguments)})"
+        lines += ["Call call;", "const bool recorded = call.begin(__builtin_frame_address(0));"]
+        if kind in BEFORE:
+            lines.append(f"const std::uint32_t known = recorded ? {BEFORE[kind].format(*parts)} : 0;")
+        lines.append(f"const auto result = {call};")
+        if "list" in self.keys:
+            lines.append("va_end(list);")
+        lines += ["if (!recorded) return result;", "call.returned(has_failed(result));"]
+        thing = AFTER[kind].format(*parts) if kind else "0"
+        moved = f"moved({self.expression(self.keys['bytes'])})" if "bytes" in self.keys else "0"
+        place = self.keys.get("place")
+        where = "trace::kNowhere" if place is None else "trace::kImplicit" if place == "implicit" else self.expression(place)
+        lines += [f"call.end({number}, {thing}, {moved}, {where});", "return result;"]
+        parameters = ", ".join(self.parameters) or "void"
+        label = f"wrap_{name}"
+        return (
+            f'extern "C" __attribute__((visibility("default"))) {self.result} {label}({parameters}) __asm__("{name}");\n'
+            f'extern "C" {self.result} {label}({parameters}) {{\n' + "".join(f"  {line}\n" for line in lines) + "}\n"
+        )
+
+
+def main():
+    folder, tables = Path(sys.argv[1]), sys.argv[2:]
+    functions, number = [], FIRST
+    for table in tables:
+        with open(table, "rb") as file:
+            content = tomllib.load(file)
+        layer, text = content["layer"], "// Generated by generate.py; edit the table instead.\n"
+        text += "".join(f"#include <{header}>\n" for header in content["headers"])
+        text += '\n#include <cstdarg>\n\n#include "recorder/call.hpp"\n#include "recorder/objects.hpp"\n\nusing namespace damaris;\n'
+        text += "using namespace damaris::recorder;\n\n"
+        for line in content["calls"]:
+            probe = Probe(line)
+            for name in probe.names():
+                text += probe.wrapper(name, number) + "\n"
+            functions.append({"number": number, "name": probe.name, "layer": layer, "kind": probe.kind})
+            number += 1
+        (folder / f"wrappers_{layer}.cpp").write_text(text)
+    (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
+
+
+main()

@@ -1,0 +1,81 @@
+#include "recorder/objects.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "recorder/chunk.hpp"
+
+namespace damaris::recorder::objects {
+namespace {
+
+constexpr int kDescriptors = 65'536;
+std::uint32_t numbers[kDescriptors];  // 0: not met yet
+std::uint32_t last_number;
+
+bool begins(const char* text, const char* part) { return std::strncmp(text, part, std::strlen(part)) == 0; }
+
+// About 1000 calls a rank of a small program are MPI's own.
+bool is_dropped(const char* path) {
+  if (path[0] != '/') return true;  // pipe:[1], socket:[2], anon_inode:...
+  if (begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/dev/")) return !begins(path, "/dev/fd/");
+  return std::strstr(path, "/ompi.") != nullptr || std::strstr(path, "/pmix-") != nullptr ||
+         std::strstr(path, "/openmpi-sessions") != nullptr || std::strstr(path, ".sm-sharedfp") != nullptr;
+}
+
+std::size_t path_of(int descriptor, char* path, std::size_t room) {
+  char link[32];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const long got = ::syscall(SYS_readlinkat, AT_FDCWD, link, path, room - 1);
+  path[got > 0 ? got : 0] = '\0';
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+std::uint32_t meet(int descriptor) {
+  char path[4096];
+  const std::size_t length = path_of(descriptor, path, sizeof path);
+  if (length == 0 || is_dropped(path)) return kDropped;
+  const std::uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+  put_text(this_thread, trace::path, number, path, length, ::syscall(SYS_fcntl, descriptor, F_GETFL));
+  return number;
+}
+
+}  // namespace
+
+std::uint32_t of_descriptor(int descriptor) {
+  if (descriptor < 0) return 0;
+  if (descriptor >= kDescriptors) return kDropped;
+  std::uint32_t number = __atomic_load_n(&numbers[descriptor], __ATOMIC_RELAXED);
+  if (__builtin_expect(number == 0, 0)) {
+    number = meet(descriptor);
+    __atomic_store_n(&numbers[descriptor], number, __ATOMIC_RELAXED);
+  }
+  return number;
+}
+
+std::uint32_t of_stream(std::FILE* stream) { return stream == nullptr ? 0 : of_descriptor(::fileno_unlocked(stream)); }
+
+std::uint32_t opened(int descriptor) {
+  if (descriptor >= 0 && descriptor < kDescriptors) __atomic_store_n(&numbers[descriptor], 0, __ATOMIC_RELAXED);
+  return of_descriptor(descriptor);
+}
+
+std::uint32_t stream_opened(std::FILE* stream) { return stream == nullptr ? 0 : opened(::fileno_unlocked(stream)); }
+
+std::uint32_t copied(int from, int to) {
+  if (to < 0 || to >= kDescriptors) return 0;
+  const std::uint32_t number = of_descriptor(from);
+  __atomic_store_n(&numbers[to], number, __ATOMIC_RELAXED);
+  return number;
+}
+
+std::uint32_t closed(int descriptor, std::uint32_t known, bool is_closed) {
+  if (is_closed && descriptor >= 0 && descriptor < kDescriptors) __atomic_store_n(&numbers[descriptor], 0, __ATOMIC_RELAXED);
+  return known;
+}
+
+void forget_all() { std::memset(numbers, 0, sizeof numbers); }
+
+}  // namespace damaris::recorder::objects

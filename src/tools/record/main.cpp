@@ -1,0 +1,97 @@
+// damaris-record: starts a program so that its I/O is recorded, by becoming it with a library preloaded.
+// Used by: users, under mpirun or without it; one process for each process of the program.
+// Before it: the shell or a launcher. After it: the program, with src/recorder in it.
+#include <damaris/version.h>
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/errno_text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "tools/command_line.hpp"
+#include "tools/record/recording_folder.hpp"
+#include "tools/record/target_program.hpp"
+
+namespace {
+
+using namespace damaris;
+
+constexpr char kHelp[] =
+    "Usage: damaris record [-o DIR] [--force] PROGRAM [ARGUMENT...]\n"
+    "       mpirun -n 3 damaris record -o run ./model\n\n"
+    "Records which file gets how many bytes from whom, and when, in an unchanged program that is\n"
+    "linked dynamically: calls of the C library on files and streams.\n\n"
+    "  -o DIR      the folder of the recording (default: recording)\n"
+    "  --force     replace the recording of another run that is there\n"
+    "  --version   print the version\n\n"
+    "Then: damaris info DIR, damaris query DIR --files. The exit status is that of the program;\n"
+    "2 if it was not started.\n";
+
+struct Options {
+  std::string folder = "recording";
+  bool force = false;
+  std::vector<std::string> command;
+};
+
+// Options end where the program's name stands: what follows is the program's own.
+Options options_of(int argc, char** argv) {
+  const option known[] = {{"force", no_argument, nullptr, 'f'}, {"help", no_argument, nullptr, 'h'},
+                          {"version", no_argument, nullptr, 'v'}, {"output", required_argument, nullptr, 'o'}, {}};
+  Options options;
+  for (int one = 0; (one = ::getopt_long(argc, argv, "+:o:h", known, nullptr)) != -1;) {
+    if (one == 'h') std::exit(std::fputs(kHelp, stdout) < 0 ? 1 : 0);
+    if (one == 'v') std::exit(std::puts("damaris " DAMARIS_VERSION) < 0 ? 1 : 0);
+    if (one == '?' || one == ':') throw Error(DC_E_ARGUMENT, format("the option '{}' is wrong; see damaris record --help", argv[optind - 1]));
+    if (one == 'f') options.force = true;
+    if (one == 'o') options.folder = optarg;
+  }
+  options.command.assign(argv + optind, argv + argc);
+  if (options.command.empty()) throw Error(DC_E_ARGUMENT, "name the program to record: damaris record -o DIR PROGRAM [ARGUMENT...]");
+  return options;
+}
+
+std::string library() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string path = (program.parent_path().parent_path() / DAMARIS_RECORDER).string();
+  if (::access(path.c_str(), R_OK) != 0) throw Error(DC_E_IO, format("the recorder '{}' is not there; build or install damaris again", path));
+  if (path.find_first_of(" :") != std::string::npos)
+    throw Error(DC_E_ARGUMENT, format("the loader cannot preload '{}': its path has a blank or a colon; install damaris elsewhere", path));
+  return path;
+}
+
+void become(Options& options) {
+  const std::string program = record::find_program(options.command[0]);
+  record::check_program(program);
+  const std::string preload = library();
+  record::enter_folder(options.folder, options.command, options.force);
+  ::setenv("DAMARIS_RECORDING", (std::filesystem::absolute(options.folder) / "raw").c_str(), 1);
+  const char* const before = std::getenv("LD_PRELOAD");
+  ::setenv("LD_PRELOAD", before == nullptr || *before == '\0' ? preload.c_str() : (preload + ":" + before).c_str(), 1);
+  std::vector<char*> arguments;
+  for (std::string& one : options.command) arguments.push_back(one.data());
+  arguments.push_back(nullptr);
+  ::execv(program.c_str(), arguments.data());
+  throw Error(DC_E_IO, format("cannot start '{}': {}", program, text_of_errno(errno)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Options options = options_of(argc, argv);
+  become(options);
+} catch (const Error& error) {
+  tools::print_error("damaris record", error.sentence());
+  return 2;
+} catch (const std::exception& error) {
+  tools::print_error("damaris record", error.what());
+  return 2;
+}

@@ -1,0 +1,91 @@
+#include "tools/record/recording_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/base/clock.hpp"
+#include "core/base/errno_text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/format.hpp"
+#include "core/base/json.hpp"
+#include "core/base/process.hpp"
+
+namespace damaris::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+// What the launcher gives all processes of a job and no other one; "": the process is alone.
+std::string job() {
+  if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty()) return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
+  if (const std::string name = variable("SLURM_JOB_ID"); !name.empty()) return "slurm " + name + "." + variable("SLURM_STEP_ID");
+  if (variable("PMI_RANK").empty()) return "";
+  return format("pmi {} {}", ::getppid(), start_time_of(::getppid()));  // Hydra gives no name: they have the same parent
+}
+
+Error cannot(const std::string& what, int error) {
+  return Error(DC_E_IO, format("cannot {}: {}; name a folder that can be written", what, text_of_errno(error)));
+}
+
+// Held until the process becomes the program.
+void lock(const std::string& path) {
+  const int file = ::open((path + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) throw cannot("make a file in '" + path + "'", errno);
+  while (::flock(file, LOCK_EX) != 0)
+    if (errno != EINTR) return;  // no locks here: the first process to write the description wins
+}
+
+// "": there is none. A recording without a readable description is another job's.
+std::string job_in(const std::string& path) {
+  std::ifstream file(path + "/recording.json");
+  if (!file) return "";
+  const Json json = Json::parse(file, nullptr, false);
+  return json.is_object() && json.contains("job") && json["job"].is_string() && !json["job"].get<std::string>().empty()
+             ? json["job"].get<std::string>()
+             : "unknown";
+}
+
+void check_is_recording(const std::string& path) {
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (name != ".lock" && name != "raw" && name != "store" && name != "recording.json" && name.rfind(".store.", 0) != 0)
+      throw Error(DC_E_ARGUMENT, format("the folder '{}' is not empty: '{}' is in it; name a new folder with -o", path, name));
+  }
+}
+
+void describe(const std::string& path, const std::vector<std::string>& program) {
+  const Json about = {{"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
+  std::ofstream file(path + "/recording.json");
+  if (!(file << text_of(about, 2) << "\n").flush()) throw cannot("write '" + path + "/recording.json'", errno);
+}
+
+}  // namespace
+
+void enter_folder(const std::string& path, const std::vector<std::string>& program, bool force) try {
+  fs::create_directories(path);
+  lock(path);
+  check_is_recording(path);
+  const std::string earlier = job_in(path);
+  if (!earlier.empty() && earlier == job()) return;
+  if (!earlier.empty() && !force)
+    throw Error(DC_E_ARGUMENT, format("'{}' has a recording of another run; --force replaces it, -o names another folder", path));
+  for (const char* old : {"/recording.json", "/raw", "/store"}) fs::remove_all(path + old);
+  fs::create_directory(path + "/raw");
+  describe(path, program);
+} catch (const fs::filesystem_error& error) {
+  throw cannot("make '" + path + "'", error.code().value());
+}
+
+}  // namespace damaris::record

@@ -1,0 +1,245 @@
+#include "trace/kernel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "trace/slot.hpp"
+
+using damaris::trace::ChunkHead;
+using damaris::trace::Slot;
+namespace trace = damaris::trace;
+
+struct dt_trace {
+  const char* bytes = nullptr;
+  std::size_t size = 0;
+  std::vector<dt_call> calls;
+  std::vector<dt_text> texts;
+  std::string damage;
+  ~dt_trace() {
+    if (bytes != nullptr) ::munmap(const_cast<char*>(bytes), size);
+  }
+};
+
+namespace {
+
+constexpr std::size_t kHead = sizeof(ChunkHead) / sizeof(Slot);
+
+struct Chunk {
+  const Slot* slots;
+  std::size_t count;  // those that are filled
+};
+using Chunks = std::map<std::pair<std::uint32_t, std::uint32_t>, Chunk>;  // by thread and sequence
+
+std::size_t slots_of_text(const Slot& slot) { return (slot.bytes + sizeof(Slot) - 1) / sizeof(Slot); }
+
+// Slots behind this one that belong to it.
+std::size_t behind(const Slot& slot) {
+  if (slot.function == trace::text) return slots_of_text(slot);
+  return (slot.flags & trace::has_more) != 0 ? 1 : 0;
+}
+
+std::size_t filled(const Slot* slots, std::size_t room) {
+  std::size_t count = 0;
+  while (count < room && slots[count].function != 0) {
+    const std::size_t whole = 1 + behind(slots[count]);
+    if (whole > room - count) break;
+    count += whole;
+  }
+  return count;
+}
+
+void note(dt_trace& found, const std::string& what) {
+  if (found.damage.empty()) found.damage = what;
+}
+
+Chunks chunks_of(dt_trace& found) {
+  Chunks chunks;
+  std::uint64_t process = 0;
+  for (std::size_t at = 0; at + sizeof(ChunkHead) <= found.size; at += trace::kChunkBytes) {
+    ChunkHead head;
+    std::memcpy(&head, found.bytes + at, sizeof head);
+    if (head.bytes == 0 && head.version == 0) continue;  // of a thread that was killed before its first call
+    if (at == 0) process = head.process;
+    const bool is_sound = std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 && head.version == trace::kVersion &&
+                          head.bytes == trace::kChunkBytes && head.process == process;
+    if (!is_sound) {
+      note(found, "the chunk at byte " + std::to_string(at) + " is damaged, its calls are missing");
+      continue;
+    }
+    const std::size_t room = std::min(trace::kChunkBytes, found.size - at) / sizeof(Slot);
+    if (room < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(at));
+    const Slot* const slots = reinterpret_cast<const Slot*>(found.bytes + at) + kHead;
+    const Chunk chunk = {slots, filled(slots, room - kHead)};
+    Chunk& known = chunks.emplace(std::make_pair(head.thread, head.sequence), chunk).first->second;
+    if (chunk.count > known.count) known = chunk;
+  }
+  return chunks;
+}
+
+dt_call call_of(const Slot& slot, std::uint32_t thread) {
+  dt_call call = {};
+  std::uint64_t duration = slot.duration;
+  call.bytes = slot.bytes;
+  if ((slot.flags & trace::has_more) != 0) {
+    const Slot& more = (&slot)[1];
+    if (slot.duration == trace::kLong) duration = more.begin;
+    call.failed = (slot.flags & trace::failed) != 0;
+    if (call.failed != 0) call.error = static_cast<std::int32_t>(more.place);
+    if (slot.bytes == trace::kLong && call.failed == 0) call.bytes = static_cast<std::uint64_t>(more.place);
+  }
+  call.begin = slot.begin;
+  call.end = slot.begin + duration;
+  call.parent = -1;
+  call.offset = slot.place;
+  call.object = slot.object;
+  call.thread = thread;
+  call.function = slot.function;
+  call.depth = slot.depth;
+  return call;
+}
+
+// A slot is written when its call ends: those inside it come before it, one level deeper.
+class Parents {
+ public:
+  explicit Parents(std::vector<dt_call>& calls) : calls_(calls), waiting_(257) {}
+  void add(std::size_t index) {
+    const unsigned depth = calls_[index].depth;
+    for (const std::size_t child : waiting_[depth + 1]) {
+      const bool is_inside = calls_[child].begin >= calls_[index].begin && calls_[child].end <= calls_[index].end;
+      if (is_inside) calls_[child].parent = static_cast<std::int64_t>(index);
+    }
+    for (unsigned deeper = depth + 1; deeper < waiting_.size() && !waiting_[deeper].empty(); ++deeper) waiting_[deeper].clear();
+    waiting_[depth].push_back(index);
+  }
+
+ private:
+  std::vector<dt_call>& calls_;
+  std::vector<std::vector<std::size_t>> waiting_;  // by depth: calls whose parent has not come
+};
+
+void decode(dt_trace& found, const Chunks& chunks, std::size_t functions) {
+  std::unique_ptr<Parents> parents;
+  std::int64_t thread = -1, sequence = -1;
+  for (const auto& [key, chunk] : chunks) {
+    if (thread != key.first) {
+      parents = std::make_unique<Parents>(found.calls);
+      thread = key.first;
+      sequence = -1;
+    }
+    if (static_cast<std::int64_t>(key.second) != ++sequence) {
+      note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
+      sequence = key.second;
+    }
+    for (std::size_t i = 0; i < chunk.count; i += 1 + behind(chunk.slots[i])) {
+      const Slot& slot = chunk.slots[i];
+      if (slot.function == trace::text) {
+        found.texts.push_back({slot.flags, slot.object, slot.place, reinterpret_cast<const char*>(&slot + 1), slot.bytes});
+      } else if (slot.function >= trace::kFirstCall && slot.function < functions) {
+        found.calls.push_back(call_of(slot, key.first));
+        parents->add(found.calls.size() - 1);
+      } else {
+        note(found, "a slot of thread " + std::to_string(thread) + " is damaged");
+      }
+    }
+  }
+}
+
+void sort_calls(std::vector<dt_call>& calls) {
+  std::vector<std::size_t> order(calls.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const dt_call &x = calls[a], &y = calls[b];
+    return std::make_tuple(x.thread, x.begin, x.depth) < std::make_tuple(y.thread, y.begin, y.depth);
+  });
+  std::vector<std::int64_t> place(calls.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
+  std::vector<dt_call> sorted(calls.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sorted[i] = calls[order[i]];
+    if (sorted[i].parent >= 0) sorted[i].parent = place[static_cast<std::size_t>(sorted[i].parent)];
+  }
+  calls = std::move(sorted);
+}
+
+// The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
+void sum_offsets(dt_trace& found, const std::uint8_t* seeks, const std::uint8_t* sequential) {
+  std::map<std::uint32_t, std::int64_t> offsets;
+  for (const dt_text& text : found.texts)
+    if (text.what == trace::path && (text.place & O_APPEND) != 0) offsets[text.object] = -1;
+  std::vector<std::size_t> order(found.calls.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return found.calls[a].begin < found.calls[b].begin; });
+  for (const std::size_t i : order) {
+    dt_call& call = found.calls[i];
+    std::int64_t& offset = offsets[call.object];
+    if (seeks[call.function] != 0 && call.failed == 0 && offset >= 0 && call.offset >= 0) offset = call.offset;
+    if (call.offset != trace::kImplicit) {
+      call.offset = std::max<std::int64_t>(call.offset, -1);
+      continue;
+    }
+    call.offset = offset;
+    if (sequential[call.function] != 0 && offset >= 0) offset += static_cast<std::int64_t>(call.bytes);
+  }
+}
+
+bool map_file(dt_trace& found, const char* path) {
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  struct stat facts = {};
+  if (file < 0 || ::fstat(file, &facts) != 0) {
+    if (file >= 0) ::close(file);
+    return false;
+  }
+  found.size = static_cast<std::size_t>(facts.st_size);
+  void* const bytes = found.size == 0 ? nullptr : ::mmap(nullptr, found.size, PROT_READ, MAP_PRIVATE, file, 0);
+  ::close(file);
+  if (bytes == MAP_FAILED) return false;
+  found.bytes = static_cast<const char*>(bytes);
+  return true;
+}
+
+}  // namespace
+
+dt_trace* dt_open(const char* path, const std::uint8_t* seeks, const std::uint8_t* sequential, std::size_t functions, char* error,
+                  std::size_t room) try {
+  auto found = std::make_unique<dt_trace>();
+  if (!map_file(*found, path)) {
+    std::snprintf(error, room, "cannot read %s: %s", path, std::strerror(errno));
+    return nullptr;
+  }
+  const Chunks chunks = chunks_of(*found);
+  if (chunks.empty()) {
+    std::snprintf(error, room, "%s is no file of the recorder, or is cut before its first call", path);
+    return nullptr;
+  }
+  decode(*found, chunks, functions);
+  sort_calls(found->calls);
+  sum_offsets(*found, seeks, sequential);
+  return found.release();
+} catch (const std::bad_alloc&) {
+  std::snprintf(error, room, "there is no memory to decode %s", path);
+  return nullptr;
+}
+
+void dt_close(dt_trace* trace) { delete trace; }
+const dt_call* dt_calls(const dt_trace* trace, std::size_t* count) {
+  *count = trace->calls.size();
+  return trace->calls.data();
+}
+const dt_text* dt_texts(const dt_trace* trace, std::size_t* count) {
+  *count = trace->texts.size();
+  return trace->texts.data();
+}
+const char* dt_damage(const dt_trace* trace) { return trace->damage.c_str(); }

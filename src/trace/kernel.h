@@ -1,0 +1,52 @@
+/* libdamaris_trace: decodes what the recorder wrote. Plain C functions, for ctypes and others.
+ * Used by: python/damaris, one thread for each dt_trace.
+ * Before it: DIR/raw/NAME.trace (slot.hpp). After it: the tables of the store.
+ */
+#ifndef DAMARIS_TRACE_KERNEL_H
+#define DAMARIS_TRACE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call of a process. */
+typedef struct dt_call {
+  uint64_t begin, end; /* ns of CLOCK_MONOTONIC */
+  int64_t parent;      /* index of the call around it; -1: none, or one that had not returned when the process ended */
+  int64_t offset;      /* in bytes; -1: none, or unknown */
+  uint64_t bytes;
+  uint32_t object, thread;
+  uint16_t function;
+  uint8_t depth, failed;
+  int32_t error; /* errno of a failed one */
+} dt_call;
+
+/* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss. `text` is not terminated. */
+typedef struct dt_text {
+  int32_t what;
+  uint32_t object;
+  int64_t place;
+  const char* text;
+  size_t bytes;
+} dt_text;
+
+typedef struct dt_trace dt_trace;
+
+/* `seeks`, `sequential`: for each function number below `functions`, whether it sets the offset of its object, or moves it by its bytes.
+ * Returns NULL with a sentence in `error`, of `room` bytes, if the file cannot be read or is none of the recorder. A file that is cut
+ * anywhere, or has damaged bytes, gives what is whole; dt_damage says what is not. Owns everything that the others return. */
+dt_trace* dt_open(const char* path, const uint8_t* seeks, const uint8_t* sequential, size_t functions, char* error, size_t room);
+void dt_close(dt_trace* trace);
+/* By thread, then by begin. */
+const dt_call* dt_calls(const dt_trace* trace, size_t* count);
+const dt_text* dt_texts(const dt_trace* trace, size_t* count);
+/* "" if the file is whole. */
+const char* dt_damage(const dt_trace* trace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

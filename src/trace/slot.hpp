@@ -1,0 +1,62 @@
+// What the recorder writes: one 32-byte slot a call, in chunks of a process's file.
+// Used by: the recorder, each thread in its own chunk; the kernel that decodes them.
+// Before it: a wrapped call has returned. After it: docs/trace-format.md, the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace damaris::trace {
+
+// Of the call that has just returned: written then, so that calls inside it come before it, one level deeper.
+struct Slot {
+  std::uint64_t begin;     // ns of CLOCK_MONOTONIC
+  std::uint32_t duration;  // ns; kLong: the `more` slot behind it has the value
+  std::uint16_t function;  // written last; 0: nothing is here yet
+  std::uint8_t depth;      // number of recorded calls around it in its thread
+  std::uint8_t flags;
+  std::uint32_t object;  // a number that a text slot of the same process explains; 0: none
+  std::uint32_t bytes;   // kLong: in the `more` slot
+  std::int64_t place;    // file offset, kImplicit for the descriptor's own, kNowhere
+};
+static_assert(sizeof(Slot) == 32);
+
+constexpr std::uint32_t kLong = ~0u;
+constexpr std::int64_t kNowhere = INT64_MIN, kImplicit = INT64_MIN + 1;
+
+enum Flag : std::uint8_t {
+  failed = 1,    // `place` of the `more` slot is errno
+  has_more = 2,  // a `more` slot follows
+};
+
+// Functions below kFirstCall are no calls.
+enum Auxiliary : std::uint16_t {
+  more = 1,  // of the slot before: begin = duration, place = bytes or errno
+  text = 2,  // `bytes` bytes of text follow in whole slots; `flags`: its Text
+  kFirstCall = 16,
+};
+enum Text : std::uint8_t {
+  process = 1,  // key=value lines about the process
+  path = 2,     // of `object`
+  loss = 3,     // a reason; `place`: calls that are not in the trace
+};
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr char kMagic[8] = {'D', 'C', 'T', 'R', 'A', 'C', 'E', '\0'};
+constexpr std::uint32_t kVersion = 1;
+
+// The first two slots of a chunk. A thread fills one again and again; each full one is copied to the end of the file. So a reader may meet a
+// (thread, sequence) twice after a kill, and takes it once.
+struct ChunkHead {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t bytes;     // of the chunk
+  std::uint32_t thread;    // in the order of their first call
+  std::uint32_t sequence;  // of the chunk in its thread
+  std::uint64_t process;   // the same in all chunks of the file
+  std::uint32_t tid;       // the kernel's
+  char reserved[28];
+};
+static_assert(sizeof(ChunkHead) == 2 * sizeof(Slot));
+
+}  // namespace damaris::trace
