@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from damaris.errors import Refused
 CALL = np.dtype(
     [("begin", "u8"), ("end", "u8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "u8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("failed", "u1"), ("error", "i4")])  # fmt: skip
+LIBRARY = "libdamaris_trace.so"
 PROCESS, PATH, LOSS = 1, 2, 3
 
 
@@ -37,17 +39,20 @@ class Decoded:
 
 
 @cache
-def library() -> ctypes.CDLL:
-    build = os.environ.get("DAMARIS_BUILD_DIR")
-    beside = Path(__file__).resolve().parents[2]
-    places = [Path(build) / "lib"] if build else []
-    places += [beside / "lib", Path(__file__).parent, *(Path("/usr/local/lib"), Path("/usr/lib"))]
+def libraries() -> Path:
+    """The folder with libdamaris_trace.so: this package's own installation, else that of the `damaris` on PATH."""
+    places = [Path(__file__).absolute().parents[3]]
+    if command := shutil.which("damaris"):
+        places += Path(command).resolve().parents[1].glob("lib*/**/")
     for place in places:
-        if (path := place / "libdamaris_trace.so").exists():
-            found = ctypes.CDLL(str(path))
-            break
-    else:
-        raise Refused("libdamaris_trace.so, which decodes raw recordings, is not there; use the damaris of a build or an installation")
+        if (place / LIBRARY).exists():
+            return place
+    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris, and put its bin on PATH")
+
+
+@cache
+def library() -> ctypes.CDLL:
+    found = ctypes.CDLL(str(libraries() / LIBRARY))
     found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = ctypes.c_void_p
     found.dt_damage.restype = ctypes.c_char_p
     found.dt_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]

@@ -1,7 +1,6 @@
 """`damaris unify RUN`: makes the store of a recording, Parquet files that DuckDB and others read, out of its raw files."""
 
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -21,11 +20,10 @@ DELTA = ("id", "parent", "root", "begin", "end", "offset")
 
 def functions() -> list[dict]:
     """The recorder's functions, by number."""
-    build = os.environ.get("DAMARIS_BUILD_DIR")
-    for folder in ([Path(build) / "share/damaris"] if build else []) + [Path(__file__).parent]:
-        if (path := folder / "functions.json").exists():
-            return json.loads(path.read_text())
-    raise Refused("functions.json, which names the recorded functions, is not there; build or install damaris again")
+    path = kernel.libraries() / "damaris/functions.json"
+    if not path.exists():
+        raise Refused(f"'{path}', which names the recorded functions, is not there; build or install damaris again")
+    return json.loads(path.read_text())
 
 
 class Tables:

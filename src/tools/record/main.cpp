@@ -61,7 +61,9 @@ Options options_of(int argc, char** argv) {
 
 std::string library() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string path = (program.parent_path().parent_path() / DAMARIS_RECORDER).string();
+  const auto prefix = program.parent_path().parent_path();
+  std::string path = (prefix / DAMARIS_RECORDER).string();
+  if (::access(path.c_str(), R_OK) != 0) path = (prefix / DAMARIS_RECORDER_IN_BUILD).string();
   if (::access(path.c_str(), R_OK) != 0) throw Error(DC_E_IO, format("the recorder '{}' is not there; build or install damaris again", path));
   if (path.find_first_of(" :") != std::string::npos)
     throw Error(DC_E_ARGUMENT, format("the loader cannot preload '{}': its path has a blank or a colon; install damaris elsewhere", path));
