@@ -35,8 +35,12 @@ class Tables:
         self.name, self.layer, self.kind = (["?"] * size for _ in range(3))
         for one in known:
             self.name[one["number"]], self.layer[one["number"]], self.kind[one["number"]] = one["name"], one["layer"], one["kind"]
-        self.seeks = bytes(kind == "seek" for kind in self.kind)
-        self.sequential = bytes(kind in ("read", "write") for kind in self.kind)
+        self.place = [None] * size
+        for one in known:
+            self.place[one["number"]] = one["place"]
+        self.roles = bytes(
+            (kernel.SEEKS * (kind == "seek")) | (kernel.SEQUENTIAL * (kind in ("read", "write"))) | (kernel.OFFSET * (place == "offset"))
+            for kind, place in zip(self.kind, self.place, strict=True))  # fmt: skip
 
 
 def facts_of(texts) -> dict:
@@ -143,7 +147,7 @@ def unify(run: Path) -> None:
     store = Store(tables)
     for path in progress(raw, "unify"):
         try:
-            store.add(path, kernel.decode(path, tables.seeks, tables.sequential))
+            store.add(path, kernel.decode(path, tables.roles))
         except Refused as refused:
             store.losses.append((-1, str(refused), -1))
     aside = Path(tempfile.mkdtemp(prefix=".store.", dir=run))

@@ -3,9 +3,6 @@
 // Before it: the program called the wrapper. After it: a slot in the thread's chunk.
 #pragma once
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/types.h>
 #include <time.h>
 
 #include <cerrno>
@@ -13,42 +10,27 @@
 #include <type_traits>
 
 #include "recorder/chunk.hpp"
+#include "recorder/real.hpp"
 #include "trace/slot.hpp"
 
 namespace damaris::recorder {
 
-// The function behind a wrapper, looked up at its first use.
 template <class Function>
-class Real {
- public:
-  constexpr explicit Real(const char* name) : name_(name) {}
-  Function* function() {
-    Function* known = __atomic_load_n(&function_, __ATOMIC_RELAXED);
-    if (__builtin_expect(known == nullptr, 0)) {
-      known = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
-      if (known == nullptr) known = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name_));
-      __atomic_store_n(&function_, known, __ATOMIC_RELAXED);
-    }
-    return known;
-  }
-
- private:
-  const char* name_;
-  Function* function_ = nullptr;
+struct Plain;  // a function's type without noexcept, by which a table's prototype is compared with the header's
+template <class Result, class... Parameters>
+struct Plain<Result(Parameters...)> {
+  using Type = Result(Parameters...);
 };
-
-inline bool has_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
-
-template <class Result>
-bool has_failed(Result result) {
-  if constexpr (std::is_pointer_v<Result>) return result == nullptr;
-  if constexpr (std::is_signed_v<Result>) return result < 0;
-  return false;
-}
-template <class Count>
-std::uint64_t moved(Count count) {
-  return has_failed(count) ? 0 : static_cast<std::uint64_t>(count);
-}
+template <class Result, class... Parameters>
+struct Plain<Result(Parameters...) noexcept> : Plain<Result(Parameters...)> {};
+template <class Result, class... Parameters>
+struct Plain<Result(Parameters..., ...)> {
+  using Type = Result(Parameters..., ...);
+};
+template <class Result, class... Parameters>
+struct Plain<Result(Parameters..., ...) noexcept> : Plain<Result(Parameters..., ...)> {};
+template <class Header, class Table>
+constexpr bool kSame = std::is_same_v<typename Plain<Header>::Type, Table>;
 
 inline std::uint64_t now_ns() {
   timespec now;
@@ -56,28 +38,72 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// What a function returns that is nowhere to be found.
+template <class Result>
+Result missing() {
+  if constexpr (std::is_signed_v<Result>) return -1;
+  return Result();
+}
+// How a layer tells of a failure: a negative number or no pointer, or, as MPI, another number than 0.
+template <class Result>
+bool is_negative(Result result) {
+  if constexpr (std::is_pointer_v<Result>) return result == nullptr;
+  if constexpr (std::is_signed_v<Result>) return result < 0;
+  return false;
+}
+template <class Count>
+std::uint64_t moved(Count count) {
+  return is_negative(count) ? 0 : static_cast<std::uint64_t>(count);
+}
+
 class Call {
  public:
   // `frame`: of the wrapper. False: only call the real function.
-  bool begin(const void* frame) {
+  bool enter(const void* frame) {
     Thread& thread = this_thread;
-    if (__builtin_expect(thread.busy || (thread.chunk == nullptr && !attach(thread)), 0)) return false;
+    if (__builtin_expect(thread.quiet || (thread.chunk == nullptr && !attach(thread)), 0)) return false;
     unsigned depth = thread.depth;
     // The stack grows downwards: a call whose frame is not above this one has been left, by longjmp or an exception.
     while (depth > 0 && depth <= kMostFrames && thread.frames[depth - 1] <= frame) --depth;
     if (depth < kMostFrames) thread.frames[depth] = frame;
     depth_ = depth;
     thread.depth = depth + 1;
-    begin_ = now_ns();
     return true;
   }
 
-  void returned(bool has_failed) {
-    const std::uint64_t end = now_ns();
-    error_ = errno;
-    failed = has_failed;
+  // What the recorder itself asks libraries for.
+  template <class Ask>
+  void look(Ask ask) {
+    const int error = errno;
+    this_thread.quiet = true;
+    ask();
+    this_thread.quiet = false;
+    errno = error;
+  }
+  // For all that happens inside: MPI_Init opens hundreds of files of its own.
+  void be_silent() { this_thread.quiet = true; }
+
+  void begin() { begin_ = now_ns(); }
+
+  // Leaves word of a write, in case that the process dies inside.
+  void begin_write(std::uint16_t function, std::uint32_t object, std::uint64_t asked, std::int64_t place) {
+    begin();
     Thread& thread = this_thread;
-    thread.busy = true;
+    trace::Slot* const slot = object == kDropped ? nullptr : room_for(thread, 2);
+    if (slot == nullptr) return;
+    fill(*slot, object, asked, place);
+    slot->flags = trace::cut;
+    slot->duration = function;
+    __atomic_store_n(&slot->function, std::uint16_t{trace::started}, __ATOMIC_RELEASE);
+  }
+
+  // `error`: of a failed one.
+  void returned(bool has_failed, int error) {
+    const std::uint64_t end = now_ns();
+    errno_ = errno;
+    failed = has_failed;
+    error_ = error;
+    this_thread.quiet = true;
     duration_ = end - begin_;
   }
 
@@ -85,13 +111,21 @@ class Call {
     Thread& thread = this_thread;
     if (object != kDropped) put(thread, function, object, bytes, place);
     thread.depth = depth_;
-    thread.busy = false;
-    errno = error_;
+    thread.quiet = false;
+    errno = errno_;
   }
 
   bool failed = false;
 
  private:
+  void fill(trace::Slot& slot, std::uint32_t object, std::uint64_t bytes, std::int64_t place) const {
+    slot.begin = begin_;
+    slot.depth = static_cast<std::uint8_t>(depth_ < 255 ? depth_ : 255);
+    slot.object = object;
+    slot.bytes = bytes >= trace::kLong ? trace::kLong : static_cast<std::uint32_t>(bytes);
+    slot.place = place;
+  }
+
   void put(Thread& thread, std::uint16_t function, std::uint32_t object, std::uint64_t bytes, std::int64_t place) {
     trace::Slot* const slot = room_for(thread, 2);
     if (slot == nullptr) return;
@@ -103,20 +137,16 @@ class Call {
       slot[1].place = failed ? error_ : static_cast<std::int64_t>(bytes);
       slot[1].function = trace::more;
     }
-    slot->begin = begin_;
+    fill(*slot, object, bytes, place);
     slot->duration = duration_ >= trace::kLong ? trace::kLong : static_cast<std::uint32_t>(duration_);
-    slot->depth = static_cast<std::uint8_t>(depth_ < 255 ? depth_ : 255);
     slot->flags = flags;
-    slot->object = object;
-    slot->bytes = bytes >= trace::kLong ? trace::kLong : static_cast<std::uint32_t>(bytes);
-    slot->place = place;
     __atomic_store_n(&slot->function, function, __ATOMIC_RELEASE);
     thread.next += (flags & trace::has_more) != 0 ? 2 : 1;
   }
 
   std::uint64_t begin_ = 0, duration_ = 0;
   unsigned depth_ = 0;
-  int error_ = 0;
+  int errno_ = 0, error_ = 0;
 };
 
 }  // namespace damaris::recorder

@@ -1,102 +1,40 @@
 #include "recorder/chunk.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
-#include "recorder/objects.hpp"
-
-extern char** environ;
+#include "recorder/process_file.hpp"
 
 namespace damaris::recorder {
 
 thread_local Thread this_thread;
+std::uint64_t unrecorded_bytes;
 
 namespace {
 
 constexpr std::size_t kSlots = trace::kChunkBytes / sizeof(trace::Slot);
+constexpr unsigned kMostFree = 4096;
 
-// This process's file. Its descriptor is high, where programs do not look; one that closes it all the same makes it be opened again.
-struct File {
-  char path[4096];
-  int descriptor;
-  std::uint64_t process;
-  std::uint64_t end;      // bytes
-  std::uint32_t threads;
-  std::uint64_t lost;     // slots that the disk refused
-  bool open, refused;
-  pthread_mutex_t lock;
-};
-File file = {{}, -1, 0, 0, 0, 0, false, false, PTHREAD_MUTEX_INITIALIZER};
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_key_t at_thread_end;
+std::uint32_t threads;
+bool asked, recorded;
 
-std::uint64_t clock_ns(clockid_t clock) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-}
+// Chunks of threads that have ended; the next thread goes on with one, and so with its number.
+struct Free {
+  trace::Slot *chunk, *next;
+} free_chunks[kMostFree];
+unsigned free_count;
 
-int open_path(int flags) {
-  const long low = ::syscall(SYS_openat, AT_FDCWD, file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-  if (low < 0) return -1;
-  for (const int lowest : {60'000, 900, 200}) {
-    const long high = ::syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, lowest);
-    if (high < 0) continue;
-    ::syscall(SYS_close, low);
-    return static_cast<int>(high);
-  }
-  return static_cast<int>(low);
-}
-
-bool open_file() {
-  const char* const folder = ::getenv("DAMARIS_RECORDING");
-  if (folder == nullptr || *folder == '\0') return false;
-  char host[65] = {};
-  ::gethostname(host, sizeof host - 1);
-  file.process = clock_ns(CLOCK_REALTIME);
-  const int length = std::snprintf(file.path, sizeof file.path, "%s/%s.%d.%llu.trace", folder, host, ::getpid(),
-                                   static_cast<unsigned long long>(file.process));
-  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
-  file.descriptor = open_path(O_CREAT | O_EXCL);
-  file.end = 0;
-  file.threads = 0;
-  return file.descriptor >= 0;
-}
-
-const char* first_of(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const char* const value = ::getenv(name); value != nullptr && *value != '\0') return value;
-  return "";
-}
-
-void describe_process(Thread& thread) {
-  char text[8192], program[4096] = {};
-  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
-  char host[65] = {};
-  ::gethostname(host, sizeof host - 1);
-  const int length =
-      std::snprintf(text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n",
-                    ::getpid(), ::getppid(), host, first_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}),
-                    first_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}), program,
-                    static_cast<unsigned long long>(clock_ns(CLOCK_MONOTONIC)),
-                    static_cast<unsigned long long>(clock_ns(CLOCK_REALTIME)));
-  put_text(thread, trace::process, 0, text, static_cast<std::size_t>(length), 0);
-}
-
-// posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
-trace::Slot* map_chunk(std::uint64_t at) {
-  void* chunk = MAP_FAILED;
-  if (::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) == 0)
-    chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, static_cast<off_t>(at));
-  if (chunk == MAP_FAILED) chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+trace::Slot* map_chunk() {
+  void* chunk = process_file::map_chunk();
+  if (chunk == nullptr) chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return chunk == MAP_FAILED ? nullptr : static_cast<trace::Slot*>(chunk);
 }
 
@@ -106,94 +44,115 @@ void begin_chunk(trace::Slot* chunk, std::uint32_t thread) {
   head.version = trace::kVersion;
   head.bytes = trace::kChunkBytes;
   head.thread = thread;
-  head.process = file.process;
-  head.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  head.process = process_file::identity();
   std::memcpy(chunk, &head, sizeof head);
 }
 
 bool attach_locked(Thread& thread) {
-  if (!file.open && !file.refused) {
-    file.open = open_file();
-    file.refused = !file.open;
+  if (!asked) recorded = process_file::open();
+  asked = true;
+  if (!recorded) return false;
+  ::pthread_setspecific(at_thread_end, &thread);
+  if (free_count > 0) {
+    const Free& one = free_chunks[--free_count];
+    thread.chunk = one.chunk;
+    thread.next = one.next;
+    thread.end = thread.chunk + kSlots;
+    return true;
   }
-  if (!file.open) return false;
-  const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
-  thread.chunk = map_chunk(at);
+  thread.chunk = map_chunk();
   if (thread.chunk == nullptr) return false;
-  const std::uint32_t number = file.threads++;
-  begin_chunk(thread.chunk, number);
+  begin_chunk(thread.chunk, threads);
   thread.next = thread.chunk + 2;
   thread.end = thread.chunk + kSlots;
-  if (number == 0) describe_process(thread);
+  if (threads++ == 0) process_file::describe_process();
   return true;
 }
 
-void forget_parent() {
-  this_thread = Thread{};
-  if (file.descriptor >= 0) ::syscall(SYS_close, file.descriptor);
-  file = {{}, -1, 0, 0, 0, 0, false, false, PTHREAD_MUTEX_INITIALIZER};
-  objects::forget_all();
+// Calls that other libraries make after this, at the end of the same thread, attach it anew.
+void detach(void* ended) {
+  Thread& thread = *static_cast<Thread*>(ended);
+  ::pthread_mutex_lock(&lock);
+  if (thread.chunk != nullptr && free_count < kMostFree) free_chunks[free_count++] = {thread.chunk, thread.next};
+  ::pthread_mutex_unlock(&lock);
+  thread = Thread{};
 }
 
-bool write_at(std::uint64_t at, const char* bytes, std::size_t left) {
-  bool again = true;
-  while (left > 0) {
-    const long wrote = ::syscall(SYS_pwrite64, file.descriptor, bytes, left, at);
-    if (wrote > 0) {
-      bytes += wrote;
-      at += static_cast<std::uint64_t>(wrote);
-      left -= static_cast<std::size_t>(wrote);
-    } else if (wrote < 0 && errno == EBADF && again) {
-      again = false;
-      file.descriptor = open_path(0);
-    } else if (wrote >= 0 || errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
+__attribute__((constructor)) void start() {
+  ::pthread_key_create(&at_thread_end, detach);
+  ::pthread_atfork(nullptr, nullptr, forget_parent);
 }
-
-__attribute__((constructor)) void start() { ::pthread_atfork(nullptr, nullptr, forget_parent); }
+__attribute__((destructor)) void finish() { say_last_words("exit"); }
 
 }  // namespace
 
 bool attach(Thread& thread) {
   if (thread.refused) return false;
   const int error = errno;
-  thread.busy = true;
-  ::pthread_mutex_lock(&file.lock);
+  thread.quiet = true;
+  ::pthread_mutex_lock(&lock);
   thread.refused = !attach_locked(thread);
-  ::pthread_mutex_unlock(&file.lock);
-  thread.busy = false;
+  ::pthread_mutex_unlock(&lock);
+  thread.quiet = false;
   errno = error;
   return !thread.refused;
 }
 
 void append_chunk(Thread& thread) {
   auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
-  const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
-  const bool written = write_at(at, reinterpret_cast<const char*>(thread.chunk), trace::kChunkBytes);
-  const auto slots = static_cast<std::uint64_t>(thread.next - thread.chunk - 2);
+  const bool written = process_file::append(thread.chunk);
+  const auto slots = static_cast<std::int64_t>(thread.next - thread.chunk - 2);
   // Emptied before its number changes: a reader takes the fuller one of two chunks with the same number.
   std::memset(thread.chunk + 2, 0, trace::kChunkBytes - sizeof *head);
   __atomic_store_n(&head->sequence, head->sequence + 1, __ATOMIC_RELEASE);
   thread.next = thread.chunk + 2;
   if (written) return;
   constexpr char kWhy[] = "the file system refused a chunk";
-  put_text(thread, trace::loss, 0, kWhy, sizeof kWhy - 1, static_cast<std::int64_t>(slots));
+  put_text({trace::loss, 0, slots}, kWhy, sizeof kWhy - 1);
 }
 
-void put_text(Thread& thread, trace::Text what, std::uint32_t object, const char* text, std::size_t bytes, std::int64_t place) {
+void put_text(const TextHead& head, const char* text, std::size_t bytes) {
+  Thread& thread = this_thread;
   const std::size_t slots = (bytes + sizeof(trace::Slot) - 1) / sizeof(trace::Slot);
   trace::Slot* const slot = room_for(thread, slots + 1);
   if (slot == nullptr) return;
   std::memcpy(slot + 1, text, bytes);
-  slot->flags = what;
-  slot->object = object;
+  slot->begin = head.begin;
+  slot->flags = head.what;
+  slot->depth = 0;
+  slot->object = head.object;
   slot->bytes = static_cast<std::uint32_t>(bytes);
-  slot->place = place;
+  slot->place = head.place;
   __atomic_store_n(&slot->function, std::uint16_t{trace::text}, __ATOMIC_RELEASE);
   thread.next += slots + 1;
+}
+
+void put_unobserved(const char* what) {
+  Thread& thread = this_thread;
+  if (thread.quiet || (thread.chunk == nullptr && !attach(thread))) return;
+  char text[1024];
+  const int length = std::snprintf(text, sizeof text, "not observed: %s", what);
+  thread.quiet = true;
+  put_text({trace::loss}, text, length < static_cast<int>(sizeof text) ? static_cast<std::size_t>(length) : sizeof text - 1);
+  thread.quiet = false;
+}
+
+void say_last_words(const char* how) {
+  Thread& thread = this_thread;
+  // A process without a call leaves no file.
+  if (!recorded || (thread.chunk == nullptr && !attach(thread))) return;
+  thread.quiet = true;
+  process_file::describe_end(how, unrecorded_bytes);
+  thread.quiet = false;
+}
+
+void forget_parent() {
+  this_thread = Thread{};
+  lock = PTHREAD_MUTEX_INITIALIZER;
+  threads = free_count = 0;
+  asked = recorded = false;
+  unrecorded_bytes = 0;
+  process_file::forget_parent();
 }
 
 }  // namespace damaris::recorder

@@ -17,7 +17,7 @@ struct Thread {
   trace::Slot* next;
   trace::Slot* end;
   trace::Slot* chunk;  // nullptr before its first call
-  bool busy;           // in the recorder: what it calls itself, and signal handlers, are not recorded
+  bool quiet;          // in the recorder: what it calls itself, and signal handlers, are not recorded
   bool refused;        // it has no chunk, and gets none
   unsigned depth;
   const void* frames[kMostFrames];
@@ -34,7 +34,24 @@ inline trace::Slot* room_for(Thread& thread, std::size_t slots) {
   if (__builtin_expect(static_cast<std::size_t>(thread.end - thread.next) < slots, 0)) append_chunk(thread);
   return static_cast<std::size_t>(thread.end - thread.next) < slots ? nullptr : thread.next;
 }
-// A text of an object, or of the process. `thread` is busy.
-void put_text(Thread& thread, trace::Text what, std::uint32_t object, const char* text, std::size_t bytes, std::int64_t place);
+
+// What a text slot says besides its text, see slot.hpp. The thread is quiet.
+struct TextHead {
+  trace::Text what;
+  std::uint32_t object = 0;
+  std::int64_t place = 0;
+  std::uint64_t begin = 0;
+};
+void put_text(const TextHead& head, const char* text, std::size_t bytes);
+void put_unobserved(const char* what);
+// `how` the process ends, and what the kernel has counted.
+void say_last_words(const char* how);
+
+// Of write calls that have no slot.
+extern std::uint64_t unrecorded_bytes;
+inline void count_unrecorded(std::uint64_t bytes) { __atomic_fetch_add(&unrecorded_bytes, bytes, __ATOMIC_RELAXED); }
+
+// The process has been forked: what its parent knew is not its own.
+void forget_parent();
 
 }  // namespace damaris::recorder

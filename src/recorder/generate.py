@@ -1,13 +1,24 @@
 #!/usr/bin/env python3
 """Writes the recorder's wrappers from probe tables: generate.py OUTPUT_FOLDER TABLE.toml...
 
-A line of a table is `KIND PROTOTYPE | KEY=VALUE...`; $ is the result. Keys:
-  object  fd:E opened:E closed:E copied:E:E stream:E stream_opened:E stream_closed:E   which object the call is about
-  bytes   what it moved; place: its offset, `implicit` for the one of the descriptor
+A table has a layer, the headers that declare its functions, and:
+  errors  errno, negative (the result is the error), nonzero (so is any but 0)
+  real    caller: a process may have several libraries with these functions; the one of the caller counts
+  prefix  each function has a second name with it: P for MPI
+  first   a statement before all else that the wrapper of a recorded call does
+A line of a table is `KIND PROTOTYPE | KEY=EXPRESSION...`, in C++ without blanks; $ is the result, @ what `before` gave,
+real_address where the real function is. Keys:
+  before  asked before the call
+  object  which object the call is about, a number of objects.hpp; asked before the call
+  after   the same, asked after the call if it did not fail
+  bytes   what it moved; asks: what it was asked to, of a write
+  place   its offset, `implicit` for the one of the descriptor; message(PEER,TAG), root or step
   also    other names of the same function, each with its own wrapper
   list    the function that takes the arguments behind `...` as a va_list
   mode    the parameter with the flags by which open has a mode behind `...`
-Output: wrappers_<layer>.cpp, and functions.json, by which a reader names numbers.
+  status  the parameter that the program may leave out with MPI_STATUS_IGNORE
+  silent  1: what happens inside is not recorded
+Output: wrappers_LAYER.cpp, functions.json, by which a reader names numbers, and exports.map, the names that programs see.
 """
 
 import json
@@ -16,97 +27,137 @@ import sys
 import tomllib
 from pathlib import Path
 
-FIRST = 16  # trace::kFirstCall
+LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "damaris")  # a layer's functions have the same numbers in every build
+FIRST, STRIDE = 16, 100  # trace::kFirstCall
 PROTOTYPE = re.compile(r"(?P<kind>\w+) (?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
-PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)$")
-BEFORE = {"closed": "objects::of_descriptor({0})", "stream_closed": "objects::of_stream({0})"}
-AFTER = {
-    "fd": "objects::of_descriptor({0})",
-    "opened": "objects::opened({0})",
-    "copied": "objects::copied({0}, {1})",
-    "stream": "objects::of_stream({0})",
-    "stream_opened": "objects::stream_opened({0})",
-    "closed": "objects::closed({0}, known, !call.failed)",
-    "stream_closed": "known",
+PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)(?P<array>\[\d*\])?$")
+KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "status", "silent"}
+ERRORS = {
+    "errno": "is_negative(result), errno",
+    "negative": "is_negative(result), static_cast<int>(result)",
+    "nonzero": "result != 0, result",
 }
+WRAPPER = """\
+extern "C" __attribute__((visibility("default"))) {result} wrap_{name}({parameters}) __asm__("{name}");
+extern "C" {result} wrap_{name}({parameters}) {{
+{body}}}
+"""
 
 
 class Probe:
-    def __init__(self, line):
+    def __init__(self, line, table):
         declaration, _, keys = (part.strip() for part in line.partition("|"))
         match = PROTOTYPE.match(declaration)
         if not match:
             sys.exit(f"generate.py: not KIND PROTOTYPE: {line}")
+        self.table = table
         self.kind, self.result, self.name = match["kind"], match["result"].strip(), match["name"]
-        self.parameters = [] if match["parameters"] == "void" else [part.strip() for part in match["parameters"].split(",")]
+        self.parameters = [] if match["parameters"] in ("void", "") else [part.strip() for part in match["parameters"].split(",")]
         self.keys = dict(key.split("=", 1) for key in keys.split())
-        unknown = set(self.keys) - {"object", "bytes", "place", "also", "list", "mode"}
-        if unknown:
+        if unknown := set(self.keys) - KEYS:
             sys.exit(f"generate.py: unknown {', '.join(unknown)} in: {line}")
-        self.variadic = self.parameters[-1:] == ["..."]
         self.named = [PARAMETER.match(part) for part in self.parameters if part != "..."]
 
     def names(self):
-        return [self.name, *filter(None, self.keys.get("also", "").split(","))]
+        names = [self.name, *filter(None, self.keys.get("also", "").split(","))]
+        return names + [self.table["prefix"] + name for name in names if "prefix" in self.table]
 
-    def expression(self, text):
-        return re.sub(r"\$", "result", text)
+    def role(self):
+        """What `place` is to a reader."""
+        place = self.keys.get("place")
+        return {None: None, "root": "root", "step": "step"}.get(place, "peer" if (place or "").startswith("message(") else "offset")
+
+    def expression(self, key, default="0"):
+        return self.keys.get(key, default).replace("$", "result").replace("@", "before")
+
+    def place(self):
+        place = self.expression("place", "trace::kNowhere")
+        return "trace::kImplicit" if place == "implicit" else f"static_cast<std::int64_t>({place})"
+
+    def real(self, name):
+        """The type and name of the real function, and what it is called with."""
+        types = [one["type"].strip() + ("*" if one["array"] else "") for one in self.named]
+        arguments = [one["name"] for one in self.named]
+        if "mode" in self.keys:
+            return f"{self.result}({', '.join([*types, '...'])})", name, [*arguments, "mode"]
+        if "list" in self.keys:
+            return f"{self.result}({', '.join([*types, 'va_list'])})", self.keys["list"], [*arguments, "list"]
+        return f"{self.result}({', '.join(types)})", name, arguments
+
+    def beginning(self, number):
+        lines = ["std::uint32_t object = 0;"]
+        for variable in ("before", "object"):
+            if variable in self.keys:
+                if variable == "before":
+                    lines.insert(0, f"decltype({self.keys['before']}) before{{}};")
+                lines.append(f"if (recorded) call.look([&] {{ {variable} = {self.keys[variable]}; }});")
+        if "asks" in self.keys:
+            return [*lines, f"if (recorded) call.begin_write({number}, object, moved({self.keys['asks']}), {self.place()});"]
+        return [*lines, "if (recorded) call.begin();", *(["if (recorded) call.be_silent();"] if "silent" in self.keys else [])]
+
+    def ending(self, number):
+        """Bytes of a write that is not recorded count: they are among those that the kernel saw."""
+        counted = self.kind == "write" and self.table["errors"] == "errno"
+        lines = [f"const std::uint64_t bytes = moved({self.expression('bytes')});"]
+        lines.append(f"if (!recorded) return {'count_unrecorded(bytes), ' if counted else ''}result;")
+        lines.append(f"call.returned({ERRORS[self.table['errors']]});")
+        if "after" in self.keys:
+            lines.append(f"if (!call.failed) object = {self.expression('after')};")
+        if counted:
+            lines.append("if (object == kDropped) count_unrecorded(bytes);")
+        return [*lines, f"call.end({number}, object, bytes, {self.place()});", "return result;"]
 
     def wrapper(self, name, number):
-        given = [one["name"] for one in self.named]
-        types = [one["type"].strip() for one in self.named]
+        signature, real_name, arguments = self.real(name)
         lines = []
-        if self.variadic:
-            lines += ["va_list list;", f"va_start(list, {given[-1]});"]
+        if not name.startswith(("_", "putc")):  # those are in no header, or macros
+            own = f"{self.result}({', '.join([one['type'].strip() + ('*' if one['array'] else '') for one in self.named] + ['...'] * ('...' in self.parameters))})"
+            lines.append(f'static_assert(kSame<decltype(::{name}), {own}>, "the header has another {name}");')
+        if "..." in self.parameters:
+            lines += ["va_list list;", f"va_start(list, {self.named[-1]['name']});"]
         if "mode" in self.keys:
             lines += [f"const mode_t mode = has_mode({self.keys['mode']}) ? va_arg(list, mode_t) : 0;", "va_end(list);"]
-            real_name, real_types, arguments = name, [*types, "..."], [*given, "mode"]
-        elif "list" in self.keys:
-            real_name, real_types, arguments = self.keys["list"], [*types, "va_list"], [*given, "list"]
-        else:
-            real_name, real_types, arguments = name, types, given
-        lines.append(f'static constinit Real<{self.result}({", ".join(real_types)})> real{{"{real_name}"}};')
-        kind, *parts = self.keys.get("object", "").split(":")
-        parts = [self.expression(part) for part in parts]
-        call = f"real.function()({', '.join(arguments)})"
-        lines += ["Call call;", "const bool recorded = call.begin(__builtin_frame_address(0));"]
-        if kind in BEFORE:
-            lines.append(f"const std::uint32_t known = recorded ? {BEFORE[kind].format(*parts)} : 0;")
-        lines.append(f"const auto result = {call};")
-        if "list" in self.keys:
-            lines.append("va_end(list);")
-        lines += ["if (!recorded) return result;", "call.returned(has_failed(result));"]
-        thing = AFTER[kind].format(*parts) if kind else "0"
-        moved = f"moved({self.expression(self.keys['bytes'])})" if "bytes" in self.keys else "0"
-        place = self.keys.get("place")
-        where = "trace::kNowhere" if place is None else "trace::kImplicit" if place == "implicit" else self.expression(place)
-        lines += [f"call.end({number}, {thing}, {moved}, {where});", "return result;"]
-        parameters = ", ".join(self.parameters) or "void"
-        label = f"wrap_{name}"
-        return (
-            f'extern "C" __attribute__((visibility("default"))) {self.result} {label}({parameters}) __asm__("{name}");\n'
-            f'extern "C" {self.result} {label}({parameters}) {{\n' + "".join(f"  {line}\n" for line in lines) + "}\n"
-        )
+        kind = "RealOfCaller" if self.table.get("real") == "caller" else "Real"
+        lines += [f'static constinit {kind}<{signature}> real{{"{real_name}"}};',
+                  f"const auto function = real.function(reinterpret_cast<const void*>(&wrap_{name}), __builtin_return_address(0));",
+                  f"if (__builtin_expect(function == nullptr, 0)) return missing<{self.result}>();"]  # fmt: skip
+        if "status" in self.keys:
+            status = self.keys["status"]
+            lines += ["MPI_Status own{};", f"if ({status} == MPI_STATUS_IGNORE) {status} = &own;"]
+        if "real_address" in "".join([*self.keys.values(), self.table.get("first", "")]):
+            lines.append("const void* const real_address = reinterpret_cast<const void*>(function);")
+        lines += ["Call call;", "const bool recorded = call.enter(__builtin_frame_address(0));"]
+        if "first" in self.table:
+            lines.append(f"if (recorded) {self.table['first']};")
+        lines += [*self.beginning(number), f"const auto result = function({', '.join(arguments)});"]
+        lines += ["va_end(list);"] if "list" in self.keys else []
+        lines += self.ending(number)
+        return WRAPPER.format(result=self.result, name=name, parameters=", ".join(self.parameters) or "void",
+                              body="".join(f"  {line}\n" for line in lines))  # fmt: skip
 
 
 def main():
-    folder, tables = Path(sys.argv[1]), sys.argv[2:]
-    functions, number = [], FIRST
-    for table in tables:
-        with open(table, "rb") as file:
-            content = tomllib.load(file)
-        layer, text = content["layer"], "// Generated by generate.py; edit the table instead.\n"
-        text += "".join(f"#include <{header}>\n" for header in content["headers"])
-        text += '\n#include <cstdarg>\n\n#include "recorder/call.hpp"\n#include "recorder/objects.hpp"\n\nusing namespace damaris;\n'
-        text += "using namespace damaris::recorder;\n\n"
-        for line in content["calls"]:
-            probe = Probe(line)
-            for name in probe.names():
-                text += probe.wrapper(name, number) + "\n"
-            functions.append({"number": number, "name": probe.name, "layer": layer, "kind": probe.kind})
-            number += 1
+    folder = Path(sys.argv[1])
+    functions, names = [], []
+    for path in sys.argv[2:]:
+        table = tomllib.loads(Path(path).read_text())
+        layer = table["layer"]
+        text = "// Generated by generate.py; edit the table instead.\n"
+        text += "".join(f"#include <{header}>\n" for header in table["headers"])
+        text += "\n#include <cstdarg>\n\n" + "".join(f'#include "recorder/{one}.hpp"\n' for one in ("call", "objects", *table.get("own", [])))
+        text += "\nusing namespace damaris;\nusing namespace damaris::recorder;\nusing trace::message;\n\n"
+        first = FIRST + STRIDE * LAYERS.index(layer)
+        if len(table["calls"]) > STRIDE:
+            sys.exit(f"generate.py: {path} has more than {STRIDE} functions")
+        for number, line in enumerate(table["calls"], first):
+            probe = Probe(line, table)
+            text += "".join(probe.wrapper(name, number) + "\n" for name in probe.names())
+            names += probe.names()
+            functions.append({"number": number, "name": probe.name, "layer": layer, "kind": probe.kind, "place": probe.role()})
         (folder / f"wrappers_{layer}.cpp").write_text(text)
     (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
+    special = ("vfork", "_exit", "_Exit", "damaris_recorder_unobserved")
+    (folder / "exports.map").write_text("{\n  global:\n" + "".join(f"    {name};\n" for name in (*names, *special)) + "  local: *;\n};\n")
 
 
 main()

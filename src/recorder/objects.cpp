@@ -4,9 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <climits>
+#include <cstdlib>
 #include <cstring>
-
-#include "recorder/chunk.hpp"
 
 namespace damaris::recorder::objects {
 namespace {
@@ -14,6 +14,10 @@ namespace {
 constexpr int kDescriptors = 65'536;
 std::uint32_t numbers[kDescriptors];  // 0: not met yet
 std::uint32_t last_number;
+
+Forgetting* forgettings;
+
+std::uint32_t next_number() { return __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED); }
 
 bool begins(const char* text, const char* part) { return std::strncmp(text, part, std::strlen(part)) == 0; }
 
@@ -37,8 +41,9 @@ std::uint32_t meet(int descriptor) {
   char path[4096];
   const std::size_t length = path_of(descriptor, path, sizeof path);
   if (length == 0 || is_dropped(path)) return kDropped;
-  const std::uint32_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
-  put_text(this_thread, trace::path, number, path, length, ::syscall(SYS_fcntl, descriptor, F_GETFL));
+  const std::uint32_t number = next_number();
+  const long offset = ::syscall(SYS_lseek, descriptor, 0, SEEK_CUR);
+  put_text({trace::path, number, ::syscall(SYS_fcntl, descriptor, F_GETFL), static_cast<std::uint64_t>(offset > 0 ? offset : 0)}, path, length);
   return number;
 }
 
@@ -71,11 +76,41 @@ std::uint32_t copied(int from, int to) {
   return number;
 }
 
-std::uint32_t closed(int descriptor, std::uint32_t known, bool is_closed) {
-  if (is_closed && descriptor >= 0 && descriptor < kDescriptors) __atomic_store_n(&numbers[descriptor], 0, __ATOMIC_RELAXED);
+std::uint32_t leave(int descriptor) {
+  const std::uint32_t known = of_descriptor(descriptor);
+  if (descriptor >= 0 && descriptor < kDescriptors) __atomic_store_n(&numbers[descriptor], 0, __ATOMIC_RELAXED);
   return known;
 }
 
-void forget_all() { std::memset(numbers, 0, sizeof numbers); }
+std::uint32_t leave_stream(std::FILE* stream) { return stream == nullptr ? 0 : leave(::fileno_unlocked(stream)); }
+
+std::uint32_t of_name(const char* name) {
+  char path[PATH_MAX];
+  const char* const colon = std::strchr(name, ':');
+  if (::realpath(name, path) == nullptr && (colon == nullptr || ::realpath(colon + 1, path) == nullptr))
+    std::snprintf(path, sizeof path, "%s", name);
+  const std::uint32_t number = next_number();
+  put_text({trace::path, number}, path, std::strlen(path));
+  return number;
+}
+
+std::uint32_t described(const char* text) {
+  const std::uint32_t number = next_number();
+  put_text({trace::description, number}, text, std::strlen(text));
+  return number;
+}
+
+void copy_plain(char* to, std::size_t room, const char* name) {
+  std::size_t i = 0;
+  for (; name[i] != '\0' && i + 1 < room; ++i) to[i] = static_cast<unsigned char>(name[i]) < ' ' ? '?' : name[i];
+  to[i] = '\0';
+}
+
+void forget_all() {
+  std::memset(numbers, 0, sizeof numbers);
+  for (const Forgetting* one = forgettings; one != nullptr; one = one->next) one->forget();
+}
+
+Forgetting::Forgetting(void (*what)()) : forget(what), next(forgettings) { forgettings = this; }
 
 }  // namespace damaris::recorder::objects

@@ -1,12 +1,28 @@
-// The numbers of files in the trace: one for each time that a file is opened, or is met first.
-// Used by: generated wrappers, any thread, which is busy.
-// Before it: a descriptor or a stream. After it: a text slot with its path.
+// The numbers of objects in the trace: of a file, one for each time that it is opened, or is met first.
+// Used by: generated wrappers, any thread, which is quiet.
+// Before it: a descriptor or a stream, or what a layer above knows. After it: a text slot about the number.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/uio.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 
-namespace damaris::recorder::objects {
+#include "recorder/chunk.hpp"
+
+namespace damaris::recorder {
+
+inline bool has_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+inline std::size_t sum(const iovec* pieces, int count) {
+  std::size_t bytes = 0;
+  for (int i = 0; pieces != nullptr && i < count; ++i) bytes += pieces[i].iov_len;
+  return bytes;
+}
+
+namespace objects {
 
 // kDropped for pipes, sockets, devices, shared memory and files of MPI itself.
 std::uint32_t of_descriptor(int descriptor);
@@ -15,9 +31,28 @@ std::uint32_t of_stream(std::FILE* stream);
 std::uint32_t opened(int descriptor);
 std::uint32_t stream_opened(std::FILE* stream);
 std::uint32_t copied(int from, int to);
-// `known`: what of_descriptor said before the call.
-std::uint32_t closed(int descriptor, std::uint32_t known, bool is_closed);
+// Of a descriptor that the call will close.
+std::uint32_t leave(int descriptor);
+std::uint32_t leave_stream(std::FILE* stream);
+
+// A file that a library above opened by its name; "ufs:" and the like before a name of MPI are left out.
+std::uint32_t of_name(const char* name);
+// `text`: key=value lines, see docs/trace-format.md.
+std::uint32_t described(const char* text);
+// `to` holds `name` with ? for control characters, which end lines.
+void copy_plain(char* to, std::size_t room, const char* name);
+
 // After a fork: the child's file has none of the numbers.
 void forget_all();
+// What layers forget at a fork; `forget` is linked with those of other layers.
+struct Forgetting {
+  explicit Forgetting(void (*forget)());
+  void (*forget)();
+  Forgetting* next;
+};
 
-}  // namespace damaris::recorder::objects
+}  // namespace objects
+
+using namespace objects;
+
+}  // namespace damaris::recorder

@@ -95,9 +95,9 @@ dt_call call_of(const Slot& slot, std::uint32_t thread) {
   if ((slot.flags & trace::has_more) != 0) {
     const Slot& more = (&slot)[1];
     if (slot.duration == trace::kLong) duration = more.begin;
-    call.failed = (slot.flags & trace::failed) != 0;
-    if (call.failed != 0) call.error = static_cast<std::int32_t>(more.place);
-    if (slot.bytes == trace::kLong && call.failed == 0) call.bytes = static_cast<std::uint64_t>(more.place);
+    call.flags = slot.flags & trace::failed;
+    if (call.flags != 0) call.error = static_cast<std::int32_t>(more.place);
+    if (slot.bytes == trace::kLong && call.flags == 0) call.bytes = static_cast<std::uint64_t>(more.place);
   }
   call.begin = slot.begin;
   call.end = slot.begin + duration;
@@ -107,6 +107,17 @@ dt_call call_of(const Slot& slot, std::uint32_t thread) {
   call.thread = thread;
   call.function = slot.function;
   call.depth = slot.depth;
+  return call;
+}
+
+// A write in which the process died.
+dt_call cut_call_of(const Slot& slot, std::uint32_t thread) {
+  Slot cut = slot;
+  cut.function = static_cast<std::uint16_t>(slot.duration);
+  cut.duration = 0;
+  cut.flags = 0;
+  dt_call call = call_of(cut, thread);
+  call.flags = dt_cut;
   return call;
 }
 
@@ -145,7 +156,10 @@ void decode(dt_trace& found, const Chunks& chunks, std::size_t functions) {
     for (std::size_t i = 0; i < chunk.count; i += 1 + behind(chunk.slots[i])) {
       const Slot& slot = chunk.slots[i];
       if (slot.function == trace::text) {
-        found.texts.push_back({slot.flags, slot.object, slot.place, reinterpret_cast<const char*>(&slot + 1), slot.bytes});
+        found.texts.push_back({slot.flags, slot.object, slot.place, slot.begin, reinterpret_cast<const char*>(&slot + 1), slot.bytes});
+      } else if (slot.function == trace::started && slot.duration >= trace::kFirstCall && slot.duration < functions) {
+        found.calls.push_back(cut_call_of(slot, key.first));
+        parents->add(found.calls.size() - 1);
       } else if (slot.function >= trace::kFirstCall && slot.function < functions) {
         found.calls.push_back(call_of(slot, key.first));
         parents->add(found.calls.size() - 1);
@@ -174,24 +188,29 @@ void sort_calls(std::vector<dt_call>& calls) {
 }
 
 // The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
-void sum_offsets(dt_trace& found, const std::uint8_t* seeks, const std::uint8_t* sequential) {
+void sum_offsets(dt_trace& found, const std::uint8_t* roles) {
   std::map<std::uint32_t, std::int64_t> offsets;
   for (const dt_text& text : found.texts)
-    if (text.what == trace::path && (text.place & O_APPEND) != 0) offsets[text.object] = -1;
+    if (text.what == trace::path) offsets[text.object] = (text.place & O_APPEND) != 0 ? -1 : static_cast<std::int64_t>(text.begin);
   std::vector<std::size_t> order(found.calls.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return found.calls[a].begin < found.calls[b].begin; });
   for (const std::size_t i : order) {
     dt_call& call = found.calls[i];
+    const std::uint8_t role = roles[call.function];
+    if ((role & dt_offset) == 0) {
+      if (call.offset == trace::kNowhere) call.offset = -1;
+      continue;
+    }
     std::int64_t& offset = offsets[call.object];
-    if (seeks[call.function] != 0 && call.failed == 0 && offset >= 0 && call.offset >= 0) offset = call.offset;
+    if ((role & dt_seeks) != 0 && (call.flags & dt_failed) == 0 && offset >= 0 && call.offset >= 0) offset = call.offset;
     if (call.offset != trace::kImplicit) {
       call.offset = std::max<std::int64_t>(call.offset, -1);
       continue;
     }
     call.offset = offset;
-    if (sequential[call.function] != 0 && offset >= 0) offset += static_cast<std::int64_t>(call.bytes);
+    if ((role & dt_sequential) != 0 && offset >= 0) offset += static_cast<std::int64_t>(call.bytes);
   }
 }
 
@@ -212,8 +231,7 @@ bool map_file(dt_trace& found, const char* path) {
 
 }  // namespace
 
-dt_trace* dt_open(const char* path, const std::uint8_t* seeks, const std::uint8_t* sequential, std::size_t functions, char* error,
-                  std::size_t room) try {
+dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t functions, char* error, std::size_t room) try {
   auto found = std::make_unique<dt_trace>();
   if (!map_file(*found, path)) {
     std::snprintf(error, room, "cannot read %s: %s", path, std::strerror(errno));
@@ -226,7 +244,7 @@ dt_trace* dt_open(const char* path, const std::uint8_t* seeks, const std::uint8_
   }
   decode(*found, chunks, functions);
   sort_calls(found->calls);
-  sum_offsets(*found, seeks, sequential);
+  sum_offsets(*found, roles);
   return found.release();
 } catch (const std::bad_alloc&) {
   std::snprintf(error, room, "there is no memory to decode %s", path);

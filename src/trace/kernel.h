@@ -16,29 +16,34 @@ extern "C" {
 typedef struct dt_call {
   uint64_t begin, end; /* ns of CLOCK_MONOTONIC */
   int64_t parent;      /* index of the call around it; -1: none, or one that had not returned when the process ended */
-  int64_t offset;      /* in bytes; -1: none, or unknown */
+  int64_t offset;      /* in bytes; -1: none, or unknown. For a function without dt_offset: its `place`, see slot.hpp; -1: none */
   uint64_t bytes;
   uint32_t object, thread;
   uint16_t function;
-  uint8_t depth, failed;
-  int32_t error; /* errno of a failed one */
+  uint8_t depth, flags; /* dt_failed, dt_cut */
+  int32_t error;        /* of a failed one, as its layer gives it: errno, an MPI error class, a negative number */
 } dt_call;
+enum { dt_failed = 1, dt_cut = 4 }; /* dt_cut: the process died inside; `bytes` is what was asked for */
 
-/* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss. `text` is not terminated. */
+/* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss, 4 about an object, 5 the process's end.
+ * `text` is not terminated. */
 typedef struct dt_text {
   int32_t what;
   uint32_t object;
   int64_t place;
+  uint64_t begin;
   const char* text;
   size_t bytes;
 } dt_text;
 
 typedef struct dt_trace dt_trace;
 
-/* `seeks`, `sequential`: for each function number below `functions`, whether it sets the offset of its object, or moves it by its bytes.
+/* What a reader knows of a function: it sets the offset of its object, it moves that by its bytes, its place is an offset. */
+enum { dt_seeks = 1, dt_sequential = 2, dt_offset = 4 };
+/* `roles`: of each function number below `functions`.
  * Returns NULL with a sentence in `error`, of `room` bytes, if the file cannot be read or is none of the recorder. A file that is cut
  * anywhere, or has damaged bytes, gives what is whole; dt_damage says what is not. Owns everything that the others return. */
-dt_trace* dt_open(const char* path, const uint8_t* seeks, const uint8_t* sequential, size_t functions, char* error, size_t room);
+dt_trace* dt_open(const char* path, const uint8_t* roles, size_t functions, char* error, size_t room);
 void dt_close(dt_trace* trace);
 /* By thread, then by begin. */
 const dt_call* dt_calls(const dt_trace* trace, size_t* count);

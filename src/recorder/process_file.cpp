@@ -1,0 +1,153 @@
+#include "recorder/process_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <stdio_ext.h>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "recorder/chunk.hpp"
+#include "recorder/objects.hpp"
+
+namespace damaris::recorder::process_file {
+namespace {
+
+// Its descriptor is high, where programs do not look; one that closes it all the same makes it be opened again.
+struct File {
+  char path[4096];
+  int descriptor;
+  std::uint64_t identity;
+  std::uint64_t end;      // bytes
+  std::uint64_t written;  // bytes that the recorder wrote by system calls
+  std::uint64_t before;   // what the kernel had counted when it was opened
+};
+File file = {{}, -1, 0, 0, 0, 0};
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec now;
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+int open_path(int flags) {
+  const long low = ::syscall(SYS_openat, AT_FDCWD, file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  if (low < 0) return -1;
+  for (const int lowest : {60'000, 900, 200}) {
+    const long high = ::syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, lowest);
+    if (high < 0) continue;
+    ::syscall(SYS_close, low);
+    return static_cast<int>(high);
+  }
+  return static_cast<int>(low);
+}
+
+const char* first_of(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* const value = ::getenv(name); value != nullptr && *value != '\0') return value;
+  return "";
+}
+
+// Bytes that this process, and children that it waited for, gave to write calls.
+std::uint64_t kernel_count() {
+  const long io = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
+  if (io < 0) return 0;
+  char text[512];
+  const long got = ::syscall(SYS_read, io, text, sizeof text - 1);
+  ::syscall(SYS_close, io);
+  text[got > 0 ? got : 0] = '\0';
+  const char* const count = std::strstr(text, "wchar: ");
+  return count == nullptr ? 0 : std::strtoull(count + 7, nullptr, 10);
+}
+
+// In the buffer of a stream that outlives main, and whether its object is recorded.
+std::int64_t waiting_in(std::FILE* stream, bool of_recorded) {
+  const bool is_recorded = of_descriptor(::fileno_unlocked(stream)) != kDropped;
+  return is_recorded == of_recorded ? static_cast<std::int64_t>(__fpending(stream)) : 0;
+}
+
+}  // namespace
+
+bool open() {
+  const char* const folder = ::getenv("DAMARIS_RECORDING");
+  if (folder == nullptr || *folder == '\0') return false;
+  char host[65] = {};
+  ::gethostname(host, sizeof host - 1);
+  file.identity = clock_ns(CLOCK_REALTIME);
+  const int length = std::snprintf(file.path, sizeof file.path, "%s/%s.%d.%llu.trace", folder, host, ::getpid(),
+                                   static_cast<unsigned long long>(file.identity));
+  if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
+  file.descriptor = open_path(O_CREAT | O_EXCL);
+  file.before = kernel_count();
+  return file.descriptor >= 0;
+}
+
+std::uint64_t identity() { return file.identity; }
+
+// posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
+void* map_chunk() {
+  const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
+  if (::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
+  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, static_cast<off_t>(at));
+  return chunk == MAP_FAILED ? nullptr : chunk;
+}
+
+bool append(const void* chunk) {
+  std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
+  const char* bytes = static_cast<const char*>(chunk);
+  std::size_t left = trace::kChunkBytes;
+  bool again = true;
+  while (left > 0) {
+    const long wrote = ::syscall(SYS_pwrite64, file.descriptor, bytes, left, at);
+    if (wrote > 0) {
+      bytes += wrote;
+      at += static_cast<std::uint64_t>(wrote);
+      left -= static_cast<std::size_t>(wrote);
+      __atomic_fetch_add(&file.written, static_cast<std::uint64_t>(wrote), __ATOMIC_RELAXED);
+    } else if (wrote < 0 && errno == EBADF && again) {
+      again = false;
+      file.descriptor = open_path(0);
+    } else if (wrote >= 0 || errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void describe_process() {
+  char text[8192], program[4096] = {}, host[65] = {};
+  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
+  ::gethostname(host, sizeof host - 1);
+  const int length =
+      std::snprintf(text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n",
+                    ::getpid(), ::getppid(), host, first_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}),
+                    first_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}), program,
+                    static_cast<unsigned long long>(clock_ns(CLOCK_MONOTONIC)),
+                    static_cast<unsigned long long>(clock_ns(CLOCK_REALTIME)));
+  put_text({trace::process}, text, static_cast<std::size_t>(length));
+}
+
+void describe_end(const char* how, std::uint64_t unrecorded) {
+  char text[512];
+  const std::int64_t dropped = static_cast<std::int64_t>(unrecorded) - waiting_in(stdout, false) - waiting_in(stderr, false);
+  const int length = std::snprintf(text, sizeof text, "how=%s\nwchar=%llu\nown=%llu\ndropped=%lld\npending=%lld\n", how,
+                                   static_cast<unsigned long long>(kernel_count() - file.before),
+                                   static_cast<unsigned long long>(__atomic_load_n(&file.written, __ATOMIC_RELAXED)),
+                                   static_cast<long long>(dropped),
+                                   static_cast<long long>(waiting_in(stdout, true) + waiting_in(stderr, true)));
+  put_text({trace::end, 0, 0, clock_ns(CLOCK_MONOTONIC)}, text, static_cast<std::size_t>(length));
+}
+
+void forget_parent() {
+  if (file.descriptor >= 0) ::syscall(SYS_close, file.descriptor);
+  file = {{}, -1, 0, 0, 0, 0};
+  objects::forget_all();
+}
+
+}  // namespace damaris::recorder::process_file

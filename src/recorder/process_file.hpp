@@ -1,0 +1,24 @@
+// This process's file: its place, its chunks, and what it says about the process.
+// Used by: chunk.cpp. `open` to `describe_process` under its lock; `append` by any thread.
+// Before it: DAMARIS_RECORDING names the folder. After it: DIR/raw/<host>.<pid>.<ns>.trace.
+#pragma once
+
+#include <cstdint>
+
+namespace damaris::recorder::process_file {
+
+// False: the process is not recorded.
+bool open();
+// The time of `open`, which tells this file from others.
+std::uint64_t identity();
+// A new chunk at the end of the file; nullptr: the file system has no room for it.
+void* map_chunk();
+// Copies a chunk to the end of the file. False: the file system refused it.
+bool append(const void* chunk);
+
+void describe_process();
+void describe_end(const char* how, std::uint64_t unrecorded);
+
+void forget_parent();
+
+}  // namespace damaris::recorder::process_file
