@@ -185,7 +185,8 @@ std::uint32_t left(const void* function, hid_t id) {
 
 std::uint32_t of_known(const void* function, hid_t id) {
   const Library* const library = library_of(function);
-  return library == nullptr ? 0 : identifiers.get(key(*library, id));
+  const std::uint32_t known = library == nullptr ? 0 : identifiers.get(key(*library, id));
+  return known != 0 ? known : kDropped;
 }
 
 std::uint64_t bytes(const void* function, hid_t dataset, hid_t type, hid_t memory, hid_t file, int result) {

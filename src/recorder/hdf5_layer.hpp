@@ -11,8 +11,9 @@ namespace damaris::recorder::hdf5 {
 
 std::uint32_t file_opened(const void* function, const char* name, hid_t file);
 std::uint32_t of(const void* function, hid_t id);
-// Of an identifier that will be closed, and of one that had a call before: 0 for others.
+// Of an identifier that will be closed.
 std::uint32_t left(const void* function, hid_t id);
+// Of one that had a call before; kDropped for others, such as spaces and types.
 std::uint32_t of_known(const void* function, hid_t id);
 
 std::uint64_t bytes(const void* function, hid_t dataset, hid_t type, hid_t memory, hid_t file, int result);

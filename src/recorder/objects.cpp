@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "recorder/call.hpp"
 
 namespace damaris::recorder::objects {
 namespace {
@@ -91,6 +94,34 @@ std::uint32_t of_name(const char* name) {
     std::snprintf(path, sizeof path, "%s", name);
   const std::uint32_t number = next_number();
   put_text({trace::path, number}, path, std::strlen(path));
+  return number;
+}
+
+// Of a name that need not exist any more: only its folder is looked up.
+bool absolute(int folder, const char* name, char (&path)[PATH_MAX]) {
+  char joined[PATH_MAX] = "";
+  std::size_t length = 0;
+  if (name[0] != '/' && folder != AT_FDCWD) {
+    length = path_of(folder, joined, sizeof joined);
+    if (length == 0) return false;
+    joined[length++] = '/';
+  }
+  if (length + std::strlen(name) >= sizeof joined) return false;
+  std::strcpy(joined + length, name);
+  char* const slash = std::strrchr(joined, '/');
+  const char* const last = slash == nullptr ? name : name + std::strlen(name) - std::strlen(slash + 1);
+  if (slash != nullptr) slash[slash == joined ? 1 : 0] = '\0';
+  if (::realpath(slash == nullptr ? "." : joined, path) == nullptr) return false;
+  length = std::strlen(path);
+  return std::snprintf(path + length, sizeof path - length, "%s%s", length == 1 ? "" : "/", last) < static_cast<int>(sizeof path - length);
+}
+
+std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to) {
+  char before[PATH_MAX], after[PATH_MAX];
+  if (!absolute(from_folder, from, before) || !absolute(to_folder, to, after) || is_dropped(after)) return 0;
+  const std::uint32_t number = next_number();
+  put_text({trace::path, number}, after, std::strlen(after));
+  put_text({trace::renamed, number, 0, now_ns()}, before, std::strlen(before));
   return number;
 }
 

@@ -37,6 +37,8 @@ std::uint32_t leave_stream(std::FILE* stream);
 
 // A file that a library above opened by its name; "ufs:" and the like before a name of MPI are left out.
 std::uint32_t of_name(const char* name);
+// A file has another name now; 0 for one whose calls are not recorded.
+std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to);
 // `text`: key=value lines, see docs/trace-format.md.
 std::uint32_t described(const char* text);
 // `to` holds `name` with ? for control characters, which end lines.

@@ -25,7 +25,8 @@ typedef struct dt_call {
 } dt_call;
 enum { dt_failed = 1, dt_cut = 4 }; /* dt_cut: the process died inside; `bytes` is what was asked for */
 
-/* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss, 4 about an object, 5 the process's end.
+/* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss, 4 about an object, 5 the process's end,
+ * 6 the former path of an object.
  * `text` is not terminated. */
 typedef struct dt_text {
   int32_t what;

@@ -43,6 +43,7 @@ enum Text : std::uint8_t {
   loss = 3,         // a reason; `place`: calls that are not in the trace
   description = 4,  // key=value lines about `object`
   end = 5,          // key=value lines, the last words of the process; `begin`: when
+  renamed = 6,      // the path that the file `object` had until `begin`
 };
 
 // (peer, tag) of a message, each -1 for any or none.
