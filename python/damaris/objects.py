@@ -5,6 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+import numpy as np
+
 from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text
 
 
@@ -66,11 +68,11 @@ class Objects:
             if one.what == RENAMED and one.object in handles.paths:
                 self.renames[handles.host].known[one.text].append((one.begin, handles.paths[one.object]))
 
-    def numbers(self, handles: Handles, first_use: dict[int, int]) -> dict[int, int]:
-        """The id of each number of a process; `first_use`: ns of the first call about it."""
+    def numbers(self, handles: Handles, first_use: np.ndarray) -> dict[int, int]:
+        """The id of each number of a process; `first_use`: ns of the first call about each."""
         renames, ids = self.renames[handles.host], {}
         for number, path in handles.paths.items():
-            ids[number] = self.id(("file", renames.follow(path, first_use.get(number, 0))), handles.host)
+            ids[number] = self.id(("file", renames.follow(path, int(first_use[number]))), handles.host)
         for number, about in handles.described.items():
             ids[number] = self.described(number, dict(about), handles, ids)
         return ids
