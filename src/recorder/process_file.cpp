@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +55,12 @@ const char* first_of(std::initializer_list<const char*> names) {
   return "";
 }
 
+// A file larger than the process may make is a signal, which ends the program.
+bool is_allowed(std::uint64_t bytes) {
+  rlimit limit = {};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
 // Bytes that this process, and children that it waited for, gave to write calls.
 std::uint64_t kernel_count() {
   const long io = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
@@ -93,7 +100,7 @@ std::uint64_t identity() { return file.identity; }
 // posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
 void* map_chunk() {
   const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
-  if (::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
+  if (!is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
   void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, static_cast<off_t>(at));
   return chunk == MAP_FAILED ? nullptr : chunk;
 }
@@ -101,7 +108,8 @@ void* map_chunk() {
 bool append(const void* chunk) {
   std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
   const char* bytes = static_cast<const char*>(chunk);
-  std::size_t left = trace::kChunkBytes;
+  std::size_t left = is_allowed(at + trace::kChunkBytes) ? trace::kChunkBytes : 0;
+  if (left == 0) return false;
   bool again = true;
   while (left > 0) {
     const long wrote = ::syscall(SYS_pwrite64, file.descriptor, bytes, left, at);
