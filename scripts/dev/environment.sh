@@ -14,6 +14,8 @@ link_flavour() {
   for tool in mpirun mpiexec mpicc mpicxx mpifort; do
     ln -sfn "$(command -v "$tool.$2")" "$links/$tool"
   done
+  # MPICH's launcher looks for its proxy beside itself.
+  [ "$2" != mpich ] || ln -sfn "$(command -v hydra_pmi_proxy)" "$links/hydra_pmi_proxy"
   export PATH=$links:$PATH
 }
 

@@ -90,7 +90,9 @@ class Probe:
             if variable in self.keys:
                 if variable == "before":
                     lines.insert(0, f"decltype({self.keys['before']}) before{{}};")
-                lines.append(f"if (recorded) call.look([&] {{ {variable} = {self.keys[variable]}; }});")
+                asked = f"{variable} = {self.keys[variable]};"
+                # Descriptors are looked up without a library.
+                lines.append(f"if (recorded) {asked}" if self.table["errors"] == "errno" else f"if (recorded) call.look([&] {{ {asked} }});")
         if "asks" in self.keys:
             return [*lines, f"if (recorded) call.begin_write({number}, object, moved({self.keys['asks']}), {self.place()});"]
         return [*lines, "if (recorded) call.begin();", *(["if (recorded) call.be_silent();"] if "silent" in self.keys else [])]

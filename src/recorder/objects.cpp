@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -57,7 +58,9 @@ std::uint32_t of_descriptor(int descriptor) {
   if (descriptor >= kDescriptors) return kDropped;
   std::uint32_t number = __atomic_load_n(&numbers[descriptor], __ATOMIC_RELAXED);
   if (__builtin_expect(number == 0, 0)) {
+    const int error = errno;
     number = meet(descriptor);
+    errno = error;
     __atomic_store_n(&numbers[descriptor], number, __ATOMIC_RELAXED);
   }
   return number;

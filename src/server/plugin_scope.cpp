@@ -40,6 +40,13 @@ std::string other_hdf5(const std::string& path) {
   return info.dli_fname;
 }
 
+// A recorder in this process sees no call of a library that has a scope of its own.
+void tell_recorder(const std::string& path) {
+  using Tell = void (*)(const char*);
+  const auto tell = reinterpret_cast<Tell>(::dlsym(RTLD_DEFAULT, "damaris_recorder_unobserved"));
+  if (tell != nullptr) tell(format("calls of {}, which has a symbol scope of its own", path).c_str());
+}
+
 }  // namespace
 
 int scope_of(const model::Plugin& plugin, const std::string& path) {
@@ -49,6 +56,7 @@ int scope_of(const model::Plugin& plugin, const std::string& path) {
   const std::string other = other_hdf5(path);
   if (other.empty()) return kLocalScope;
   log_line(LogLevel::info, format("{} has a symbol scope of its own, as the program holds another HDF5, {}", path, other));
+  tell_recorder(path);
   return kOwnScope;
 }
 
