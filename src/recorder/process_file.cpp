@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,16 +21,18 @@
 namespace damaris::recorder::process_file {
 namespace {
 
-// Its descriptor is high, where programs do not look; one that closes it all the same makes it be opened again.
 struct File {
   char path[4096];
   int descriptor;
+  dev_t device;  // these two: which file it is
+  ino_t inode;
   std::uint64_t identity;
   std::uint64_t end;      // bytes
   std::uint64_t written;  // bytes that the recorder wrote by system calls
   std::uint64_t before;   // what the kernel had counted when it was opened
 };
-File file = {{}, -1, 0, 0, 0, 0};
+constexpr File kNone = {{}, -1, 0, 0, 0, 0, 0, 0};
+File file = kNone;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now;
@@ -46,6 +50,24 @@ int open_path(int flags) {
     return static_cast<int>(high);
   }
   return static_cast<int>(low);
+}
+
+bool is_own(int descriptor) {
+  struct stat facts;
+  return descriptor >= 0 && ::fstat(descriptor, &facts) == 0 && facts.st_dev == file.device && facts.st_ino == file.inode;
+}
+
+// It is high, where programs do not look; one that closes it all the same, and may have opened a file of its own with the number, makes
+// it be opened again.
+int descriptor() {
+  if (!is_own(file.descriptor)) file.descriptor = open_path(0);
+  return file.descriptor;
+}
+
+// To go beyond a limit is a signal, which ends the program.
+bool is_allowed(std::uint64_t end) {
+  rlimit limit;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || end <= limit.rlim_cur;
 }
 
 const char* first_of(std::initializer_list<const char*> names) {
@@ -85,7 +107,11 @@ bool open() {
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
   file.descriptor = open_path(O_CREAT | O_EXCL);
   file.before = kernel_count();
-  return file.descriptor >= 0;
+  struct stat facts;
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &facts) != 0) return false;
+  file.device = facts.st_dev;
+  file.inode = facts.st_ino;
+  return true;
 }
 
 std::uint64_t identity() { return file.identity; }
@@ -93,8 +119,9 @@ std::uint64_t identity() { return file.identity; }
 // posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
 void* map_chunk() {
   const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
-  if (::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
-  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, static_cast<off_t>(at));
+  const int own = descriptor();
+  if (own < 0 || !is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(own, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
+  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, own, static_cast<off_t>(at));
   return chunk == MAP_FAILED ? nullptr : chunk;
 }
 
@@ -102,17 +129,15 @@ bool append(const void* chunk) {
   std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
   const char* bytes = static_cast<const char*>(chunk);
   std::size_t left = trace::kChunkBytes;
-  bool again = true;
+  const int own = descriptor();
+  if (own < 0 || !is_allowed(at + trace::kChunkBytes)) return false;
   while (left > 0) {
-    const long wrote = ::syscall(SYS_pwrite64, file.descriptor, bytes, left, at);
+    const long wrote = ::syscall(SYS_pwrite64, own, bytes, left, at);
     if (wrote > 0) {
       bytes += wrote;
       at += static_cast<std::uint64_t>(wrote);
       left -= static_cast<std::size_t>(wrote);
       __atomic_fetch_add(&file.written, static_cast<std::uint64_t>(wrote), __ATOMIC_RELAXED);
-    } else if (wrote < 0 && errno == EBADF && again) {
-      again = false;
-      file.descriptor = open_path(0);
     } else if (wrote >= 0 || errno != EINTR) {
       return false;
     }
@@ -145,8 +170,8 @@ void describe_end(const char* how, std::uint64_t unrecorded) {
 }
 
 void forget_parent() {
-  if (file.descriptor >= 0) ::syscall(SYS_close, file.descriptor);
-  file = {{}, -1, 0, 0, 0, 0};
+  if (is_own(file.descriptor)) ::syscall(SYS_close, file.descriptor);
+  file = kNone;
   objects::forget_all();
 }
 
