@@ -58,10 +58,12 @@ std::uint64_t moved(Count count) {
 
 class Call {
  public:
-  // `frame`: of the wrapper. False: only call the real function.
-  bool enter(const void* frame) {
+  // `frame`: of the wrapper. False: only call the real function. `is_first`: it may be the first of the process. Between fork and exec a
+  // child closes and copies descriptors, and nothing else: it gets no file.
+  bool enter(const void* frame, bool is_first) {
     Thread& thread = this_thread;
-    if (__builtin_expect(thread.quiet || (thread.chunk == nullptr && !attach(thread)), 0)) return false;
+    const bool is_new = thread.chunk == nullptr;
+    if (__builtin_expect(thread.quiet || (is_new && ((!is_first && !has_file) || !attach(thread))), 0)) return false;
     unsigned depth = thread.depth;
     // The stack grows downwards: a call whose frame is not above this one has been left, by longjmp or an exception.
     while (depth > 0 && depth <= kMostFrames && thread.frames[depth - 1] <= frame) --depth;

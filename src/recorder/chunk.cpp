@@ -15,6 +15,7 @@ namespace damaris::recorder {
 
 thread_local Thread this_thread;
 std::uint64_t unrecorded_bytes;
+bool has_file;
 
 namespace {
 
@@ -24,7 +25,7 @@ constexpr unsigned kMostFree = 4096;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t at_thread_end;
 std::uint32_t threads;
-bool asked, recorded;
+bool recorded;
 
 // Chunks of threads that have ended; the next thread goes on with one, and so with its number.
 struct Free {
@@ -49,8 +50,8 @@ void begin_chunk(trace::Slot* chunk, std::uint32_t thread) {
 }
 
 bool attach_locked(Thread& thread) {
-  if (!asked) recorded = process_file::open();
-  asked = true;
+  if (!has_file) recorded = process_file::open();
+  has_file = true;
   if (!recorded) return false;
   ::pthread_setspecific(at_thread_end, &thread);
   if (free_count > 0) {
@@ -150,7 +151,7 @@ void forget_parent() {
   this_thread = Thread{};
   lock = PTHREAD_MUTEX_INITIALIZER;
   threads = free_count = 0;
-  asked = recorded = false;
+  has_file = recorded = false;
   unrecorded_bytes = 0;
   process_file::forget_parent();
 }

@@ -24,6 +24,8 @@ struct Thread {
 };
 extern thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
+// Whether the process has made a call that counts as its first.
+extern bool has_file;
 // Gives the thread a chunk. False: the process is not recorded, or has no room.
 bool attach(Thread& thread);
 // Copies the full chunk to the end of the file and empties it.

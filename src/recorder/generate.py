@@ -62,6 +62,10 @@ class Probe:
         names = [self.name, *filter(None, self.keys.get("also", "").split(","))]
         return names + [self.table["prefix"] + name for name in names if "prefix" in self.table]
 
+    def is_first(self):
+        """Whether a process is recorded from this call on, see Call::enter."""
+        return "false" if self.kind == "close" or self.name.startswith("dup") else "true"
+
     def role(self):
         """What `place` is to a reader."""
         place = self.keys.get("place")
@@ -128,7 +132,7 @@ class Probe:
             lines += ["MPI_Status own{};", f"if ({status} == MPI_STATUS_IGNORE) {status} = &own;"]
         if "real_address" in "".join([*self.keys.values(), self.table.get("first", "")]):
             lines.append("const void* const real_address = reinterpret_cast<const void*>(function);")
-        lines += ["Call call;", "const bool recorded = call.enter(__builtin_frame_address(0));"]
+        lines += ["Call call;", f"const bool recorded = call.enter(__builtin_frame_address(0), {self.is_first()});"]
         if "first" in self.table:
             lines.append(f"if (recorded) {self.table['first']};")
         lines += [*self.beginning(number), f"const auto result = function({', '.join(arguments)});"]

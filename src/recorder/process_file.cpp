@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,12 +25,14 @@ namespace {
 struct File {
   char path[4096];
   int descriptor;
+  dev_t device;
+  ino_t inode;
   std::uint64_t identity;
   std::uint64_t end;      // bytes
   std::uint64_t written;  // bytes that the recorder wrote by system calls
   std::uint64_t before;   // what the kernel had counted when it was opened
 };
-File file = {{}, -1, 0, 0, 0, 0};
+File file = {{}, -1, 0, 0, 0, 0, 0, 0};
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now;
@@ -52,6 +56,24 @@ const char* first_of(std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (const char* const value = ::getenv(name); value != nullptr && *value != '\0') return value;
   return "";
+}
+
+bool is_ours(int descriptor) {
+  struct stat facts = {};
+  return ::fstat(descriptor, &facts) == 0 && facts.st_dev == file.device && facts.st_ino == file.inode;
+}
+
+// -1 if the file is gone. The program may have closed the descriptor, and got its number for a file of its own.
+int checked_descriptor() {
+  if (is_ours(file.descriptor)) return file.descriptor;
+  file.descriptor = open_path(0);
+  return is_ours(file.descriptor) ? file.descriptor : -1;
+}
+
+// A file larger than the process may make is a signal, which ends the program.
+bool is_allowed(std::uint64_t bytes) {
+  rlimit limit = {};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
 // Bytes that this process, and children that it waited for, gave to write calls.
@@ -85,7 +107,11 @@ bool open() {
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
   file.descriptor = open_path(O_CREAT | O_EXCL);
   file.before = kernel_count();
-  return file.descriptor >= 0;
+  struct stat facts = {};
+  if (::fstat(file.descriptor, &facts) != 0) return false;
+  file.device = facts.st_dev;
+  file.inode = facts.st_ino;
+  return true;
 }
 
 std::uint64_t identity() { return file.identity; }
@@ -93,29 +119,25 @@ std::uint64_t identity() { return file.identity; }
 // posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
 void* map_chunk() {
   const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
-  if (::posix_fallocate(file.descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
-  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, static_cast<off_t>(at));
+  const int descriptor = checked_descriptor();
+  if (!is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
+  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(at));
   return chunk == MAP_FAILED ? nullptr : chunk;
 }
 
 bool append(const void* chunk) {
   std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
+  const int descriptor = checked_descriptor();
+  if (!is_allowed(at + trace::kChunkBytes)) return false;
   const char* bytes = static_cast<const char*>(chunk);
-  std::size_t left = trace::kChunkBytes;
-  bool again = true;
-  while (left > 0) {
-    const long wrote = ::syscall(SYS_pwrite64, file.descriptor, bytes, left, at);
-    if (wrote > 0) {
-      bytes += wrote;
-      at += static_cast<std::uint64_t>(wrote);
-      left -= static_cast<std::size_t>(wrote);
-      __atomic_fetch_add(&file.written, static_cast<std::uint64_t>(wrote), __ATOMIC_RELAXED);
-    } else if (wrote < 0 && errno == EBADF && again) {
-      again = false;
-      file.descriptor = open_path(0);
-    } else if (wrote >= 0 || errno != EINTR) {
-      return false;
-    }
+  for (std::size_t left = trace::kChunkBytes; left > 0;) {
+    const long wrote = ::syscall(SYS_pwrite64, descriptor, bytes, left, at);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes += wrote;
+    at += static_cast<std::uint64_t>(wrote);
+    left -= static_cast<std::size_t>(wrote);
+    __atomic_fetch_add(&file.written, static_cast<std::uint64_t>(wrote), __ATOMIC_RELAXED);
   }
   return true;
 }
@@ -145,8 +167,8 @@ void describe_end(const char* how, std::uint64_t unrecorded) {
 }
 
 void forget_parent() {
-  if (file.descriptor >= 0) ::syscall(SYS_close, file.descriptor);
-  file = {{}, -1, 0, 0, 0, 0};
+  if (file.descriptor >= 0 && is_ours(file.descriptor)) ::syscall(SYS_close, file.descriptor);
+  file = {{}, -1, 0, 0, 0, 0, 0, 0};
   objects::forget_all();
 }
 

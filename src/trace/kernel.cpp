@@ -1,14 +1,13 @@
 #include "trace/kernel.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -22,14 +21,10 @@ using damaris::trace::Slot;
 namespace trace = damaris::trace;
 
 struct dt_trace {
-  const char* bytes = nullptr;
-  std::size_t size = 0;
   std::vector<dt_call> calls;
   std::vector<dt_text> texts;
+  std::deque<std::string> words;  // of the texts
   std::string damage;
-  ~dt_trace() {
-    if (bytes != nullptr) ::munmap(const_cast<char*>(bytes), size);
-  }
 };
 
 namespace {
@@ -37,8 +32,8 @@ namespace {
 constexpr std::size_t kHead = sizeof(ChunkHead) / sizeof(Slot);
 
 struct Chunk {
-  const Slot* slots;
-  std::size_t count;  // those that are filled
+  std::uint64_t at;   // in the file
+  std::size_t count;  // of slots that are filled
 };
 using Chunks = std::map<std::pair<std::uint32_t, std::uint32_t>, Chunk>;  // by thread and sequence
 
@@ -50,9 +45,19 @@ std::size_t behind(const Slot& slot) {
   return (slot.flags & trace::has_more) != 0 ? 1 : 0;
 }
 
-std::size_t filled(const Slot* slots, std::size_t room) {
+void note(dt_trace& found, const std::string& what) {
+  if (found.damage.empty()) found.damage = what;
+}
+
+// How many slots are filled. An empty one before them is damaged, but for that of a `more` whose call has not been written yet.
+std::size_t filled(dt_trace& found, const Slot* slots, std::size_t room) {
+  std::size_t end = room;
+  while (end > 0 && slots[end - 1].function == 0) --end;
   std::size_t count = 0;
-  while (count < room && slots[count].function != 0) {
+  while (count < end) {
+    const bool is_empty = slots[count].function == 0;
+    if (is_empty && count + 2 >= end) break;
+    if (is_empty) note(found, "a slot is damaged");
     const std::size_t whole = 1 + behind(slots[count]);
     if (whole > room - count) break;
     count += whole;
@@ -60,32 +65,56 @@ std::size_t filled(const Slot* slots, std::size_t room) {
   return count;
 }
 
-void note(dt_trace& found, const std::string& what) {
-  if (found.damage.empty()) found.damage = what;
-}
+// Read by system calls: a mapping of a file on a full disk, or one that shrinks, is a signal.
+class File {
+ public:
+  explicit File(const char* path) : descriptor_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  bool is_open() const { return descriptor_ >= 0; }
+  // The chunk at this place; its slots are those that the file has.
+  const std::vector<Slot>& chunk(std::uint64_t at) {
+    slots_.resize(trace::kChunkBytes / sizeof(Slot));
+    std::size_t got = 0;
+    auto* const bytes = reinterpret_cast<char*>(slots_.data());
+    while (got < trace::kChunkBytes) {
+      const ssize_t more = ::pread(descriptor_, bytes + got, trace::kChunkBytes - got, static_cast<off_t>(at + got));
+      if (more < 0 && errno == EINTR) continue;
+      if (more <= 0) break;
+      got += static_cast<std::size_t>(more);
+    }
+    slots_.resize(got / sizeof(Slot));
+    return slots_;
+  }
 
-Chunks chunks_of(dt_trace& found) {
+ private:
+  int descriptor_;
+  std::vector<Slot> slots_;
+};
+
+Chunks chunks_of(dt_trace& found, File& file) {
   Chunks chunks;
   std::uint64_t process = 0;
-  for (std::size_t at = 0; at + sizeof(ChunkHead) <= found.size; at += trace::kChunkBytes) {
+  for (std::uint64_t at = 0;; at += trace::kChunkBytes) {
+    const std::vector<Slot>& slots = file.chunk(at);
+    if (slots.size() < kHead) return chunks;
     ChunkHead head;
-    std::memcpy(&head, found.bytes + at, sizeof head);
+    std::memcpy(&head, slots.data(), sizeof head);
     if (head.bytes == 0 && head.version == 0) continue;  // of a thread that was killed before its first call
-    if (at == 0) process = head.process;
+    if (process == 0) process = head.process;
     const bool is_sound = std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 && head.version == trace::kVersion &&
                           head.bytes == trace::kChunkBytes && head.process == process;
     if (!is_sound) {
       note(found, "the chunk at byte " + std::to_string(at) + " is damaged, its calls are missing");
       continue;
     }
-    const std::size_t room = std::min(trace::kChunkBytes, found.size - at) / sizeof(Slot);
-    if (room < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(at));
-    const Slot* const slots = reinterpret_cast<const Slot*>(found.bytes + at) + kHead;
-    const Chunk chunk = {slots, filled(slots, room - kHead)};
+    if (slots.size() < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(at));
+    const Chunk chunk = {at, filled(found, slots.data() + kHead, slots.size() - kHead)};
     Chunk& known = chunks.emplace(std::make_pair(head.thread, head.sequence), chunk).first->second;
     if (chunk.count > known.count) known = chunk;
   }
-  return chunks;
 }
 
 dt_call call_of(const Slot& slot, std::uint32_t thread) {
@@ -140,7 +169,7 @@ class Parents {
   std::vector<std::vector<std::size_t>> waiting_;  // by depth: calls whose parent has not come
 };
 
-void decode(dt_trace& found, const Chunks& chunks, std::size_t functions) {
+void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
   std::unique_ptr<Parents> parents;
   std::int64_t thread = -1, sequence = -1;
   for (const auto& [key, chunk] : chunks) {
@@ -153,10 +182,15 @@ void decode(dt_trace& found, const Chunks& chunks, std::size_t functions) {
       note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
       sequence = key.second;
     }
-    for (std::size_t i = 0; i < chunk.count; i += 1 + behind(chunk.slots[i])) {
-      const Slot& slot = chunk.slots[i];
+    const std::vector<Slot>& all = file.chunk(chunk.at);
+    const Slot* const slots = all.data() + kHead;
+    if (all.size() < kHead + chunk.count) continue;  // somebody has cut the file since
+    for (std::size_t i = 0; i < chunk.count; i += 1 + behind(slots[i])) {
+      const Slot& slot = slots[i];
+      if (slot.function == 0) continue;
       if (slot.function == trace::text) {
-        found.texts.push_back({slot.flags, slot.object, slot.place, slot.begin, reinterpret_cast<const char*>(&slot + 1), slot.bytes});
+        const std::string& words = found.words.emplace_back(reinterpret_cast<const char*>(&slot + 1), slot.bytes);
+        found.texts.push_back({slot.flags, slot.object, slot.place, slot.begin, words.data(), words.size()});
       } else if (slot.function == trace::started && slot.duration >= trace::kFirstCall && slot.duration < functions) {
         found.calls.push_back(cut_call_of(slot, key.first));
         parents->add(found.calls.size() - 1);
@@ -214,35 +248,21 @@ void sum_offsets(dt_trace& found, const std::uint8_t* roles) {
   }
 }
 
-bool map_file(dt_trace& found, const char* path) {
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  struct stat facts = {};
-  if (file < 0 || ::fstat(file, &facts) != 0) {
-    if (file >= 0) ::close(file);
-    return false;
-  }
-  found.size = static_cast<std::size_t>(facts.st_size);
-  void* const bytes = found.size == 0 ? nullptr : ::mmap(nullptr, found.size, PROT_READ, MAP_PRIVATE, file, 0);
-  ::close(file);
-  if (bytes == MAP_FAILED) return false;
-  found.bytes = static_cast<const char*>(bytes);
-  return true;
-}
-
 }  // namespace
 
 dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t functions, char* error, std::size_t room) try {
   auto found = std::make_unique<dt_trace>();
-  if (!map_file(*found, path)) {
+  File file(path);
+  if (!file.is_open()) {
     std::snprintf(error, room, "cannot read %s: %s", path, std::strerror(errno));
     return nullptr;
   }
-  const Chunks chunks = chunks_of(*found);
+  const Chunks chunks = chunks_of(*found, file);
   if (chunks.empty()) {
     std::snprintf(error, room, "%s is no file of the recorder, or is cut before its first call", path);
     return nullptr;
   }
-  decode(*found, chunks, functions);
+  decode(*found, file, chunks, functions);
   sort_calls(found->calls);
   sum_offsets(*found, roles);
   return found.release();

@@ -1,0 +1,83 @@
+"""Children, closed descriptors, threads, and every way to end: the program runs as alone, and every byte is in the trace."""
+
+import signal
+
+import pytest
+from recorded import PROGRAMS, both, why_no_strace
+
+THREADS = {f"thread{i}": 20 * 3000 for i in range(8)} | {"main": 5}
+STRACED = ("forked", "executed", "started", "without_standard", "exits_inside")  # the others write too often
+# What each case writes, in bytes of write calls. Of what ends in a stream's buffer more than reaches the file.
+CASES = {
+    "forked": {"shared": 311, "child0": 200, "child1": 200, "child2": 200},
+    "executed": {"before": 10, "after": 20},
+    "started": {"parent": 30, "spawned": 20, "vforked": 20, "by_shell": 4, "piped": 5},
+    "without_standard": {"zero": 500, "one": 600},
+    "without_descriptors": {"before": 30, "opened": 300_037},
+    "closed_range": {"before": 30, "after": 300_000},
+    "threaded": THREADS,
+    "killed": {"posix": 150_000, "stdio": 30_000},
+    "ends_at_once": {"written": 40},
+    "aborts": {"written": 50},
+    "exits_inside": {"inside": 33, "outside": 0},
+    "jumps_outside": {"inside": 2211, "outside": 33},
+    "jumps_from_search": {"compared": 1, "outside": 33},
+    "interrupted": {"outside": 33},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_byte_is_in_the_trace(case, tmp_path):
+    plain, recorded = both([PROGRAMS / "recorded_process", case], tmp_path, traced=case in STRACED)
+    assert recorded.written() == {name: count for name, count in CASES[case].items() if count}
+    for name in recorded.sizes():
+        assert (recorded.folder / name).read_bytes() == (plain.folder / name).read_bytes()
+    if recorded.trace:
+        assert recorded.straced() == recorded.written()
+
+
+@pytest.mark.parametrize("case, calls", [("limited", 0), ("limited_later", 17_000)])
+def test_a_file_that_may_not_grow_is_a_loss_that_is_counted(case, calls, tmp_path):
+    _, recorded = both([PROGRAMS / "recorded_process", case], tmp_path)
+    assert recorded.sizes() == {"small": 150_000}
+    seen, lost = recorded.one("select count(*) from calls"), recorded.tables.losses.fetchall()
+    assert calls <= seen < 50_000 and lost
+    assert case == "limited" or seen + recorded.one("select sum(calls) from losses") >= 50_002
+
+
+def test_strace_has_looked():
+    if why_no_strace():
+        pytest.skip(f"SKIP: nothing was compared with strace: {why_no_strace()}")
+
+
+@pytest.mark.parametrize("case, how", [("ends_at_once", "_exit"), ("aborts", "killed"), ("killed", "killed"), ("jumps_outside", "exit")])
+def test_the_end_of_a_process_is_known(case, how, tmp_path):
+    _, recorded = both([PROGRAMS / "recorded_process", case], tmp_path)
+    [[ended]] = recorded.tables.query("select ended from processes").fetchall()
+    assert ended == how
+
+
+@pytest.mark.parametrize("case", ["jumps_outside", "jumps_from_search", "interrupted"])
+def test_a_call_that_was_left_is_not_around_later_ones(case, tmp_path):
+    _, recorded = both([PROGRAMS / "recorded_process", case], tmp_path)
+    assert recorded.one("select max(parent) from calls join objects o on o.id = object where o.name like '%/outside'") == -1
+
+
+def test_a_pipe_and_a_terminal_are_no_files(tmp_path):
+    plain, recorded = both([PROGRAMS / "recorded_process", "prints"], tmp_path)
+    assert (plain.status, plain.out, plain.err) == (6, b"a line\n", b"a complaint\n")
+    assert recorded.written() == {}
+
+
+def test_children_are_processes_of_their_own(tmp_path):
+    _, recorded = both([PROGRAMS / "recorded_process", "forked"], tmp_path)
+    rows = recorded.tables.query("""select p.parent, p.pid, sum(c.bytes)::bigint from calls c join processes p on p.id = c.process
+        where c.kind = 'write' group by all order by 3""").fetchall()
+    parent = rows[0][1]
+    assert [bytes_ for _, _, bytes_ in rows] == [11, 300, 300, 300]
+    assert all(row[0] == parent for row in rows[1:])
+
+
+def test_an_aborted_run_keeps_its_signal(tmp_path):
+    _, recorded = both([PROGRAMS / "recorded_process", "aborts"], tmp_path)
+    assert recorded.status == -signal.SIGABRT
