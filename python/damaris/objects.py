@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text
+from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text, number_of
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Objects:
         return ids
 
     def described(self, number: int, about: dict[str, str], handles: Handles, ids: dict[int, int]) -> int:
-        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(int(about.pop("parent", 0) or 0))
+        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(number_of(about.pop("parent", "")))
         if kind == "communicator":
             about.pop("rank", None)  # each member's own
             # One without an id that all members know is another one in each process.
@@ -87,9 +87,9 @@ class Objects:
             key = (kind, parent, name)
         return self.id(key, handles.host, name or about.get("id", ""), parent, about)
 
-    def id(self, key: tuple, host: str, name: str = "", parent: int | None = None, attributes: dict[str, str] | None = None) -> int:
+    def id(self, key: tuple, host: str, name: str | None = None, parent: int | None = None, attributes: dict[str, str] | None = None) -> int:
         row = self.rows.setdefault(
-            key, {"id": len(self.rows) + 1, "kind": key[0], "name": name or str(key[-1]), "parent": parent, "host": host, "attributes": {}}
+            key, {"id": len(self.rows) + 1, "kind": key[0], "name": key[-1] if name is None else name, "parent": parent, "host": host, "attributes": {}}
         )
         if row["host"] != host:
             row["host"] = None
