@@ -71,7 +71,8 @@ def libraries() -> Path:
     """The folder with libdamaris_trace.so: this package's own installation, else that of the `damaris` on PATH."""
     places = [Path(__file__).absolute().parents[3]]
     if command := shutil.which("damaris"):
-        places += Path(command).resolve().parents[1].glob("lib*/**/")
+        prefix = Path(command).resolve().parents[1]
+        places += [*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu")]
     for place in places:
         if (place / LIBRARY).exists():
             return place
