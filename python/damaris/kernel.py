@@ -76,7 +76,7 @@ def libraries() -> Path:
     for place in places:
         if (place / LIBRARY).exists():
             return place
-    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris, and put its bin on PATH")
+    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris and put its bin on PATH, or name a store that is made: RUN/store")
 
 
 @cache
