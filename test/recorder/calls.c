@@ -14,7 +14,8 @@
 #include "calls.h"
 
 /* Names that only the compiler or old programs use. */
-int __open_2(const char*, int), __open64_2(const char*, int), __openat_2(int, const char*, int), __openat64_2(int, const char*, int);
+int __open_2(const char*, int), __open64_2(const char*, int), __openat_2(int, const char*, int),
+    __openat64_2(int, const char*, int);
 ssize_t __read_chk(int, void*, size_t, size_t);
 int __fprintf_chk(FILE*, int, const char*, ...), __printf_chk(int, const char*, ...);
 int __vfprintf_chk(FILE*, int, const char*, va_list), __vprintf_chk(int, const char*, va_list);
@@ -128,12 +129,14 @@ static int list(int (*function)(FILE*, const char*, va_list), FILE* stream, cons
 }
 static int to_vprintf(FILE* stream, const char* format, va_list arguments) { return (void)stream, vprintf(format, arguments); }
 static int to_chk(FILE* stream, const char* format, va_list arguments) { return __vfprintf_chk(stream, 1, format, arguments); }
-static int to_print_chk(FILE* stream, const char* format, va_list arguments) { return (void)stream, __vprintf_chk(1, format, arguments); }
-#define LIST(name, function, stream)                        \
-  do {                                                      \
-    errno = 5555;                                           \
+static int to_print_chk(FILE* stream, const char* format, va_list arguments) {
+  return (void)stream, __vprintf_chk(1, format, arguments);
+}
+#define LIST(name, function, stream)                                                    \
+  do {                                                                                  \
+    errno = 5555;                                                                       \
     const int result = list(function, stream, "%d %s %.3f %c\n", 42, "word", 2.5, 'x'); \
-    print(#name, result, errno);                            \
+    print(#name, result, errno);                                                        \
   } while (0)
 
 static FILE* open_streams(void) {

@@ -16,10 +16,10 @@ static void print_class(const char* name, int result) {
 #define CALL(name, ...) print_class(#name, name(__VA_ARGS__))
 
 /* By both names. What is made twice is freed twice. */
-#define BOTH(name, ...)          \
-  do {                           \
-    CALL(name, __VA_ARGS__);     \
-    CALL(P##name, __VA_ARGS__);  \
+#define BOTH(name, ...)         \
+  do {                          \
+    CALL(name, __VA_ARGS__);    \
+    CALL(P##name, __VA_ARGS__); \
   } while (0)
 
 enum { kCount = 4 };
@@ -37,12 +37,12 @@ static void sum_up(const char* what) {
 
 /* Each sends to the other one what it receives under the same tag. */
 static void receive(int tag) { CALL(MPI_Irecv, to, kCount, MPI_DOUBLE, other, tag, MPI_COMM_WORLD, &requests[0]); }
-#define SEND(name)                                                     \
-  do {                                                                 \
-    receive(1);                                                        \
-    CALL(name, from, kCount, MPI_DOUBLE, other, 1, MPI_COMM_WORLD);    \
-    CALL(PMPI_Wait, &requests[0], MPI_STATUS_IGNORE);                  \
-    sum_up(#name);                                                     \
+#define SEND(name)                                                  \
+  do {                                                              \
+    receive(1);                                                     \
+    CALL(name, from, kCount, MPI_DOUBLE, other, 1, MPI_COMM_WORLD); \
+    CALL(PMPI_Wait, &requests[0], MPI_STATUS_IGNORE);               \
+    sum_up(#name);                                                  \
   } while (0)
 
 static void send(void) {
@@ -87,7 +87,8 @@ static void exchange(void (*finish)(void)) {
 /* How often one asks is a matter of time, so only the last answer is printed. */
 static void finish_any(void) {
   int index, done = 0, indices[4];
-  for (int i = 0; i < 2; ++i) i == 0 ? MPI_Waitany(4, requests, &index, &statuses[0]) : PMPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; ++i)
+    i == 0 ? MPI_Waitany(4, requests, &index, &statuses[0]) : PMPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
   for (int left = 2; left > 0; left -= done) (left == 2 ? MPI_Waitsome : PMPI_Waitsome)(4, requests, &done, indices, statuses);
   BOTH(MPI_Waitany, 4, requests, &index, MPI_STATUS_IGNORE);
   BOTH(MPI_Waitsome, 4, requests, &done, indices, MPI_STATUSES_IGNORE);
@@ -130,12 +131,12 @@ static void communicators(void) {
   MPI_Group group;
   const int extents[] = {2}, periods[] = {1};
   MPI_Comm_group(MPI_COMM_WORLD, &group);
-#define MAKE(name, ...)                       \
-  do {                                        \
-    CALL(name, __VA_ARGS__, &made[0]);        \
-    CALL(P##name, __VA_ARGS__, &made[1]);     \
-    CALL(MPI_Comm_free, &made[0]);            \
-    CALL(PMPI_Comm_free, &made[1]);           \
+#define MAKE(name, ...)                   \
+  do {                                    \
+    CALL(name, __VA_ARGS__, &made[0]);    \
+    CALL(P##name, __VA_ARGS__, &made[1]); \
+    CALL(MPI_Comm_free, &made[0]);        \
+    CALL(PMPI_Comm_free, &made[1]);       \
   } while (0)
   MAKE(MPI_Comm_dup, MPI_COMM_WORLD);
   MAKE(MPI_Comm_split, MPI_COMM_WORLD, 3, -rank);
