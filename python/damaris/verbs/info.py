@@ -42,7 +42,8 @@ def coverage(seen: int, counted: int) -> str:
     missing = "writes through mmap or io_uring, of static programs, and by system calls past the C library"
     if not counted:
         return f"The kernel counted no bytes written. Not seen are {missing}."
-    percent = math.floor(1000 * seen / counted) / 10  # 100.0 is all of them
+    digits = 1 if 1000 * seen < 999 * counted or seen == counted else 3  # 100.0 is all of them
+    percent = math.floor(100 * 10**digits * seen / counted) / 10**digits
     return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
 
 

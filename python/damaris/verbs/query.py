@@ -40,7 +40,7 @@ def print_table(columns, rows) -> None:
 
     shown = [[f"{one:.3f}" if isinstance(one, float) else "" if one is None else str(one) for one in row] for row in rows]
     numbers = [name for i, name in enumerate(columns) if all(isinstance(row[i], int | float | None) for row in rows)]
-    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers))
+    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers), whole=True)
 
 
 def print_raw(columns, rows, as_json: bool) -> None:
