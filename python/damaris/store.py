@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ class Recording:
         return self.query(FILES)
 
 
-def open(run) -> Recording:  # noqa: A001
+def open(run: str | os.PathLike) -> Recording:  # noqa: A001
     """A recording's folder, or its store; unifies it first if that has not been done."""
     run = Path(run)
     if not run.is_dir():
