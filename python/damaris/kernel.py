@@ -40,6 +40,14 @@ class Text:
         return dict(line.split("=", 1) for line in self.text.splitlines() if "=" in line)
 
 
+def number_of(text: str | None, bits: int = 32) -> int | None:
+    """What a value says, unless it is damaged."""
+    if not text or not text.removeprefix("-").isdecimal() or len(text) > 20:
+        return None
+    number = int(text)
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
 class Decoded:
     """A raw file's calls, by thread and begin, in the decoder's own memory, and its texts."""
 
@@ -63,11 +71,12 @@ def libraries() -> Path:
     """The folder with libdamaris_trace.so: this package's own installation, else that of the `damaris` on PATH."""
     places = [Path(__file__).absolute().parents[3]]
     if command := shutil.which("damaris"):
-        places += Path(command).resolve().parents[1].glob("lib*/**/")
+        prefix = Path(command).resolve().parents[1]
+        places += [*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu")]
     for place in places:
         if (place / LIBRARY).exists():
             return place
-    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris, and put its bin on PATH")
+    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris and put its bin on PATH, or name a store that is made: RUN/store")
 
 
 @cache
