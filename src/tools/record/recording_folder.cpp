@@ -48,7 +48,8 @@ std::string hydra_port() {
 
 // What the launcher gives all processes of a job and no other one; "": the process is alone.
 std::string job() {
-  if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty()) return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
+  if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty())
+    return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
   if (const std::string name = variable("SLURM_JOB_ID"); !name.empty()) return "slurm " + name + "." + variable("SLURM_STEP_ID");
   if (variable("PMI_RANK").empty()) return "";
   if (const std::string port = hydra_port(); !port.empty()) return "hydra " + port;
@@ -86,7 +87,8 @@ void check_is_recording(const std::string& path) {
 }
 
 void describe(const std::string& path, const std::vector<std::string>& program) {
-  const Json about = {{"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
+  const Json about = {
+      {"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
   std::ofstream file(path + "/recording.json");
   if (!(file << text_of(about, 2) << "\n").flush()) throw cannot("write '" + path + "/recording.json'", errno);
 }
