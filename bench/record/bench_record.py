@@ -19,7 +19,7 @@ sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "e
 
 from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
-from rows import quotient, row  # noqa: E402
+from rows import row  # noqa: E402
 from run_cm1 import RunFailed, command_line, prepare  # noqa: E402
 
 BUILD = Path(os.environ.get("DAMARIS_BUILD_DIR", ROOT / "build/dev"))
@@ -171,25 +171,26 @@ def measure(console, place, options):
     return dict(settings=dict(repeats=options.repeats, calls=options.calls, slots=options.slots), details=found, rows=rows, table=table, notes=notes)
 
 
-def added(ours, base):
-    """Of the pairs: median, and where the medians of resampled pairs are."""
-    differences = np.subtract(ours, base)
-    medians = np.median(np.random.default_rng(7).choice(differences, (1000, len(differences))), axis=1)
-    return np.median(differences), *np.quantile(medians, (0.025, 0.975))
+def middle(values):
+    """The median, and where the medians of resampled values are."""
+    medians = np.median(np.random.default_rng(7).choice(values, (1000, len(values))), axis=1)
+    return np.median(values), *np.quantile(medians, (0.025, 0.975))
 
 
 def rows_of(found):
-    rows = []
-    for kind, (good, aim) in ADDED.items():
-        if kind in found:
-            rows.append(row(f"ns added to {CALLS[kind]}", added(found[kind]["damaris"], found[kind]["none"]), "lower", good, aim))
-    each = {thing: {tracer: [[one] for one in runs] for tracer, runs in of.items()} for thing, of in found.items()}
-    for thing, name, good, aim in (("lammps", "LAMMPS, recorded / not", 1.02, 1.01), ("block", "4 KiB writes, recorded / not", 1.10, 1.05)):
-        if thing in each:
-            rows.append(row(name, quotient(each[thing]["damaris"], each[thing]["none"]), "lower", good, aim))
+    def added(kind):
+        return middle(np.subtract(found[kind]["damaris"], found[kind]["none"]))
+
+    def ratio(kind, base):
+        return middle(np.divide(found[kind]["damaris"], found[kind][base]))
+
+    rows = [row(f"ns added to {CALLS[kind]}", added(kind), "lower", *budget) for kind, budget in ADDED.items() if kind in found]
+    if "lammps" in found:
+        rows.append(row("LAMMPS, recorded / not", ratio("lammps", "none"), "lower", 1.02, 1.01))
+    rows.append(row("4 KiB writes, recorded / not", ratio("block", "none"), "lower", 1.10, 1.05))
     for kind in ("read", "write", "stdio", "block"):
-        if each[kind].get("dftracer"):
-            rows.append(row(f"{CALLS[kind]}, damaris / dftracer", quotient(each[kind]["damaris"], each[kind]["dftracer"]), "lower", 1, 0.5))
+        if found[kind].get("dftracer"):
+            rows.append(row(f"{CALLS[kind]}, damaris / dftracer", ratio(kind, "dftracer"), "lower", 1, 0.5))
     return rows
 
 
