@@ -1,8 +1,10 @@
 """The decoder of raw files, libdamaris_trace, behind ctypes and NumPy."""
 
 import ctypes
+import json
 import os
 import shutil
+import weakref
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,20 +14,20 @@ import numpy as np
 from damaris.errors import Refused
 
 CALL = np.dtype(
-    [("begin", "u8"), ("end", "u8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "u8"), ("object", "u4"), ("thread", "u4"),
+    [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 LIBRARY = "libdamaris_trace.so"
-PROCESS, PATH, LOSS, DESCRIPTION, END = 1, 2, 3, 4, 5
+PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
 FAILED, CUT = 1, 4  # of a call's flags
-SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what is known of a function
+SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
 
 
 class _Text(ctypes.Structure):
-    _fields_ = [("what", ctypes.c_int32), ("object", ctypes.c_uint32), ("place", ctypes.c_int64), ("begin", ctypes.c_uint64), ("text", ctypes.c_void_p),
-                ("bytes", ctypes.c_size_t)]  # fmt: skip
+    _fields_ = [("what", ctypes.c_int32), ("object", ctypes.c_uint32), ("place", ctypes.c_int64), ("begin", ctypes.c_uint64),
+                ("text", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]  # fmt: skip
 
 
-@dataclass
+@dataclass(slots=True)
 class Text:
     what: int
     object: int
@@ -33,12 +35,27 @@ class Text:
     begin: int
     text: str
 
+    def values(self) -> dict[str, str]:
+        """Of a text of key=value lines."""
+        return dict(line.split("=", 1) for line in self.text.splitlines() if "=" in line)
 
-@dataclass
+
 class Decoded:
-    calls: np.ndarray
-    texts: list[Text]
-    damage: str
+    """A raw file's calls, by thread and begin, in the decoder's own memory, and its texts."""
+
+    def __init__(self, trace: int):
+        self._close = weakref.finalize(self, library().dt_close, trace)
+        count = ctypes.c_size_t()
+        at = library().dt_calls(trace, count)
+        self.calls = np.empty(0, CALL)
+        if count.value:
+            memory = (ctypes.c_char * (count.value * CALL.itemsize)).from_address(at)
+            memory.owner = self  # as long as there is an array of it
+            self.calls = np.frombuffer(memory, CALL)
+        at = library().dt_texts(trace, count)
+        self.texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
+                      for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip
+        self.damage: str = library().dt_damage(trace).decode()
 
 
 @cache
@@ -65,19 +82,34 @@ def library() -> ctypes.CDLL:
     return found
 
 
+class Functions:
+    """The functions that the recorder knows, each list by a function's number."""
+
+    def __init__(self, known: list[dict]):
+        size = max(one["number"] for one in known) + 1
+        self.name, self.layer, self.kind = (["?"] * size for _ in range(3))
+        self.place: list[str | None] = [None] * size
+        for one in known:
+            for key in ("name", "layer", "kind", "place"):
+                getattr(self, key)[one["number"]] = one[key]
+        self.roles = bytes(
+            SEEKS * (kind == "seek") | SEQUENTIAL * (kind in ("read", "write")) | OFFSET * (place == "offset")
+            for kind, place in zip(self.kind, self.place, strict=True)
+        )
+
+
+@cache
+def functions() -> Functions:
+    path = libraries() / "damaris/functions.json"
+    if not path.exists():
+        raise Refused(f"'{path}', which names the recorded functions, is not there; build or install damaris again")
+    return Functions(json.loads(path.read_text()))
+
+
 def decode(path: Path, roles: bytes) -> Decoded:
     """What is whole in a raw file. Raises Refused if it is none."""
     error = ctypes.create_string_buffer(1024)
     trace = library().dt_open(os.fsencode(path), roles, len(roles), error, len(error))
     if not trace:
         raise Refused(error.value.decode(errors="replace"))
-    try:
-        count = ctypes.c_size_t()
-        at = library().dt_calls(trace, count)
-        calls = np.frombuffer(ctypes.string_at(at, count.value * CALL.itemsize), CALL) if count.value else np.empty(0, CALL)
-        at = library().dt_texts(trace, count)
-        texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
-                 for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip
-        return Decoded(calls, texts, library().dt_damage(trace).decode())
-    finally:
-        library().dt_close(trace)
+    return Decoded(trace)

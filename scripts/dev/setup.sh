@@ -58,6 +58,16 @@ setup_test_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
+# What the verbs in Python read recordings with, in the same environment.
+setup_trace_python() {
+  local stamp=$ROOT/.venv/stamp-trace want
+  want=$(cat "$ROOT/requirements-trace.txt")
+  [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
+  quietly "python for recordings" "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+    -r "$ROOT/requirements-trace.txt" || exit 1
+  printf '%s\n' "$want" >"$stamp"
+}
+
 # What a benchmark compares with, in the same environment. If it cannot be installed, ./dev continues without it and does not retry at each start.
 setup_bench_python() {
   local stamp=$ROOT/.venv/stamp-bench want
@@ -77,5 +87,6 @@ setup_for_use() {
 dev_setup() {
   setup_for_use
   setup_test_python
+  setup_trace_python
   setup_bench_python
 }

@@ -1,0 +1,110 @@
+"""The table `processes` of a store: who a process was, how it ended, and how many of the bytes that it wrote were seen."""
+
+import socket
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from damaris.kernel import END, PROCESS, Functions, Text
+
+
+def number(text: str | None) -> int | None:
+    return int(text) if text and text.lstrip("-").isdigit() else None
+
+
+@dataclass
+class Process:
+    id: int
+    is_damaged: bool
+    facts: dict[str, str]
+    last_words: dict[str, str] | None  # None: it was killed, or became another program
+    ended_at: int  # ns of its own clock: of the last words, else of the last call
+    begin: int | None
+    end: int | None
+    seen: int = 0  # bytes
+    children: list["Process"] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, number: int, texts: list[Text], calls: np.ndarray, damage: str) -> "Process":
+        facts: dict[str, str] = {}
+        words = None
+        for one in texts:
+            if one.what == PROCESS:
+                facts |= one.values()
+            if one.what == END:
+                words = one
+        begin, end = (int(calls["begin"].min()), int(calls["end"].max())) if len(calls) else (None, None)
+        ended_at = words.begin if words else end if end is not None else _int(facts, "monotonic")
+        return cls(number, bool(damage), facts, words.values() if words else None, ended_at, begin, end)
+
+    @property
+    def shift(self) -> int:
+        """ns from its clock to UTC."""
+        return _int(self.facts, "realtime") - _int(self.facts, "monotonic")
+
+    @property
+    def host(self) -> str:
+        return self.facts.get("host", "")
+
+    def see(self, calls: np.ndarray, top: np.ndarray, functions: Functions) -> None:
+        """Counts what it gave to the kernel. A stream's writes do not come through the wrapper of write()."""
+        writes = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(functions.kind, functions.layer, strict=True)])
+        counted = top & writes[calls["function"]]
+        if self.last_words:
+            counted &= calls["end"] <= self.ended_at
+        self.seen = int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending")
+
+    def counted(self) -> int | None:
+        """The kernel's count of what it wrote itself, beside what the recorder wrote or left out. The kernel adds that of children that were
+        waited for."""
+        if self.last_words is None or "wchar" not in self.last_words:
+            return None
+        mine = _int(self.last_words, "wchar") - _int(self.last_words, "own") - _int(self.last_words, "dropped")
+        theirs = sum(_int(one.last_words, "wchar") if one.last_words else one.seen for one in self.children)
+        return max(mine - theirs, 0)
+
+    def row(self, ended: str) -> dict:
+        shift, facts = self.shift, self.facts
+        return {
+            "id": self.id, "rank": number(facts.get("rank")), "ranks": number(facts.get("ranks")), "host": self.host, "pid": number(facts.get("pid")),
+            "parent": number(facts.get("parent")), "program": facts.get("program", ""),
+            "begin": self.begin + shift if self.begin is not None else None, "end": self.end + shift if self.end is not None else None,
+            "ended": ended, "seen": self.seen, "counted": self.counted(),
+        }  # fmt: skip
+
+
+def _int(values: dict[str, str], key: str) -> int:
+    return number(values.get(key)) or 0
+
+
+def add_children(processes: list[Process]) -> None:
+    """Those that ended while their parent lived; it may have been several programs, one after the other."""
+    by_pid = defaultdict(list)
+    for one in processes:
+        by_pid[one.host, one.facts.get("pid")].append(one)
+    for child in processes:
+        for parent in by_pid[child.host, child.facts.get("parent")]:
+            if parent.last_words and _int(parent.facts, "monotonic") <= child.ended_at <= parent.ended_at:
+                parent.children.append(child)
+                break
+
+
+def rows(processes: list[Process]) -> list[dict]:
+    add_children(processes)
+    last = {}  # of each pid: when its last program began
+    for one in processes:
+        key = (one.host, one.facts.get("pid"))
+        last[key] = max(last.get(key, 0), _int(one.facts, "monotonic"))
+
+    def ended(one):
+        if one.last_words:
+            return one.last_words.get("how", "exit")
+        if last[one.host, one.facts.get("pid")] > _int(one.facts, "monotonic"):
+            return "exec"
+        if one.host == socket.gethostname() and Path(f"/proc/{one.facts.get('pid')}").exists():
+            return "running"
+        return "unknown" if one.is_damaged else "killed"
+
+    return [one.row(ended(one)) for one in processes]

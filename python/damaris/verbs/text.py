@@ -1,0 +1,78 @@
+"""How the verbs print: sizes, ranges of ranks, paths in 80 columns, tables."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+
+def size(count: float | None) -> str:
+    count = float(count or 0)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1023.95 or unit == "TiB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return ""
+
+
+def many(count: int, what: str) -> str:
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Of 0 1 2 5: 0-2,5."""
+    found: list[list[int]] = []
+    for one in sorted(set(numbers)):
+        if found and found[-1][1] == one - 1:
+            found[-1][1] = one
+        else:
+            found.append([one, one])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in found)
+
+
+def shortened(text: str, room: int) -> str:
+    """With ... for its middle, if it needs more room."""
+    if len(text) <= room:
+        return text
+    behind = (room - 3) * 2 // 3
+    return text[: room - 3 - behind] + "..." + text[len(text) - behind :]
+
+
+def shared_folder(paths: Iterable[str]) -> str:
+    """The folder that all are in; "" if that is the root or nothing."""
+    folders = [str(PurePosixPath(path).parent) for path in paths]
+    if not folders or not all(one.startswith("/") for one in folders):
+        return ""
+    found = os.path.commonpath(folders)
+    return "" if found == "/" else found
+
+
+def within(path: str, folder: str) -> str:
+    return path.removeprefix(folder + "/") if folder else path
+
+
+def console():
+    from rich.console import Console
+
+    # A terminal's own width; what goes elsewhere has 80 columns.
+    return Console(width=None if sys.stdout.isatty() else 80, highlight=False, markup=False, emoji=False)
+
+
+def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), shrink: str | None = None) -> None:
+    """A table. Columns of `left` are aligned there, the others to the right; the text of `shrink` is shortened to fit."""
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    if shrink is not None:
+        which = heads.index(shrink)
+        others = sum(max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads)) if i != which)
+        room = max(out.width - others, 20)
+        rows = [[shortened(text, room) if i == which else text for i, text in enumerate(row)] for row in rows]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
+    for name in heads:
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)

@@ -1,0 +1,148 @@
+"""Programs as they are: they print the same as without the recorder, and the bytes of each file are those that strace and the file have."""
+
+import os
+import re
+import sys
+from collections import Counter
+
+import pytest
+from recorded import BUILD, FLAVOUR, PROGRAMS, both, record
+
+MELT = """\
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+fix 1 all nve
+dump one all atom 10 dump.atom
+dump all all custom/mpiio 10 dump.mpiio id x y z
+restart 50 restart.*
+run 100
+"""
+TIMES = re.compile(rb"CPU|Loop time|Performance|^(Pair|Neigh|Comm|Output|Modify|Other) .*\||Total wall time", re.MULTILINE)
+mpi = pytest.mark.skipif(FLAVOUR == "OFF", reason="SKIP: this build has no MPI")
+
+
+def without_times(text):
+    return b"\n".join(line for line in text.split(b"\n") if not TIMES.search(line))
+
+
+def same_as_strace(run):
+    if run.trace:
+        assert run.written() == run.straced()
+
+
+def same_files(plain, recorded):
+    assert plain.sizes().keys() == recorded.sizes().keys()
+    for name in plain.sizes():
+        assert (plain.folder / name).read_bytes() == (recorded.folder / name).read_bytes(), name
+
+
+@pytest.mark.skipif(FLAVOUR != "openmpi", reason="SKIP: Debian's LAMMPS is one of Open MPI")
+def test_lammps(tmp_path):
+    def prepare(folder):
+        (folder / "in.melt").write_text(MELT)
+
+    plain, recorded = both(["lmp", "-in", "in.melt"], tmp_path, ranks=3, traced=True, prepare=prepare, mask=without_times)
+    log = [without_times((one.folder / "log.lammps").read_bytes()) for one in (plain, recorded)]
+    assert log[0] == log[1]
+    for name in ("dump.atom", "dump.mpiio"):
+        assert (plain.folder / name).read_bytes() == (recorded.folder / name).read_bytes()
+    written, sizes = recorded.written(), recorded.sizes()
+    assert {name: written[name] for name in ("dump.atom", "dump.mpiio", "log.lammps")} == {
+        name: sizes[name] for name in ("dump.atom", "dump.mpiio", "log.lammps")}  # fmt: skip
+    same_as_strace(recorded)
+    assert recorded.one("select count(distinct rank) from processes where rank >= 0") == 3
+
+
+@mpi
+def test_parallel_hdf5(tmp_path):
+    plain, recorded = both([PROGRAMS / "recorded_parallel_hdf5", "all.h5"], tmp_path, ranks=3, traced=True)
+    data = 3 * 64 * 1024 * 8
+    assert recorded.written()["all.h5"] >= data
+    same_as_strace(recorded)
+    assert (plain.folder / "all.h5").stat().st_size == (recorded.folder / "all.h5").stat().st_size
+    # Each layer has the data, and each call of one layer is inside one of the layer above.
+    for layer in ("hdf5", "mpiio"):
+        assert recorded.one(f"select sum(bytes)::bigint from calls where kind = 'write' and layer = '{layer}' and bytes >= 65536") == data
+    assert recorded.one("""select count(*) from calls w join calls m on m.id = w.parent join calls h on h.id = m.parent
+        where w.layer = 'posix' and m.function = 'MPI_File_write_at_all' and h.function = 'H5Dwrite' and w.bytes > 0""") > 0
+    assert recorded.one("select count(*) from objects where name like '%/fields/temperature' or name = '/fields/temperature'") > 0
+
+
+@mpi
+def test_fortran_mpi_f08(tmp_path):
+    plain, recorded = both([PROGRAMS / "recorded_write_at", "blocks"], tmp_path, ranks=3, traced=True)
+    same_files(plain, recorded)
+    same_as_strace(recorded)
+    assert recorded.written() == recorded.sizes() == {"blocks": 3 * 5000 * 8}
+    assert recorded.tables.query("""select p.rank, c."offset", c.bytes from calls c join processes p on p.id = c.process
+        where c.function = 'MPI_File_write_at' order by 1""").fetchall() == [(rank, rank * 40000, 40000) for rank in range(3)]
+
+
+@mpi
+@pytest.mark.parametrize("how", ["killed", "aborts", "ends"])
+def test_a_rank_that_dies_has_left_all_that_it_wrote(how, tmp_path):
+    run = record([PROGRAMS / "recorded_ranks", how], tmp_path, ranks=3)
+    assert (run.status == 0) == (how == "ends")
+    written, sizes = run.written(), run.sizes()
+    for rank in range(3):
+        assert written[f"written{rank}"] == sizes[f"written{rank}"] == 40000 * (10 + rank)
+        assert written[f"streamed{rank}"] == 280_000 >= sizes[f"streamed{rank}"]
+    if how == "killed":
+        assert run.one("select ended from processes where rank = 1") == "killed"
+    if how == "ends":
+        assert run.one("select count(*) from processes where ended = 'exit'") == 3
+
+
+def test_h5py(tmp_path):
+    script = "import h5py; f = h5py.File('one.h5', 'w'); f.create_dataset('field', data=list(range(10000))); f.close(); print('done')"
+    plain, recorded = both([sys.executable, "-c", script], tmp_path, traced=True)
+    same_files(plain, recorded)
+    same_as_strace(recorded)
+    assert recorded.written()["one.h5"] >= 80_000
+    if "H5Dwrite" in (BUILD / "lib/damaris/functions.json").read_text():
+        assert recorded.one("select sum(bytes)::bigint from calls where function = 'H5Dwrite'") == 80_000
+
+
+def test_nccopy(tmp_path):
+    def prepare(folder):
+        import h5netcdf
+        import numpy
+
+        with h5netcdf.File(folder / "from.nc", "w") as file:
+            file.dimensions = {"x": 5000}
+            file.create_variable("field", ("x",), float)[:] = numpy.arange(5000.0)
+
+    plain, recorded = both(["nccopy", "-k", "classic", "from.nc", "to.nc"], tmp_path, traced=True, prepare=prepare)
+    same_files(plain, recorded)
+    same_as_strace(recorded)
+    assert recorded.written()["to.nc"] >= 40_000
+
+
+@pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")
+def test_the_server_of_the_mini_app(tmp_path):
+    sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/examples/cm1")
+    from run_cm1 import prepare
+
+    settings = {"nx": 30, "ny": 26, "nz": 20, "dtl": 6.0, "timax": 60.0, "tapfrq": 60.0, "statfrq": 60.0, "zd": 8000.0, "backend": "damaris"}
+    plain, recorded = both([os.environ["CM1_PROGRAM"]], tmp_path, ranks=3, traced=True, prepare=lambda folder: prepare(folder, settings),
+                           mask=lambda text: re.sub(rb"_s=\S+", b"", text))  # fmt: skip
+    assert recorded.sizes().keys() >= {name for name in plain.sizes() if name.endswith(".h5")}
+    written = recorded.written()
+    outputs = [name for name, size in recorded.sizes().items() if re.search(r"\.i\d+\.h5$", name)]
+    assert len(outputs) == 2 and all(written[name] > 1_000_000 for name in outputs), written
+    if recorded.trace:
+        straced = Counter()
+        for name, count in recorded.straced().items():  # they get their names by rename
+            straced[re.sub(r"^\.(.*)\.tmp\.\d+\.\w+$", r"\1", name)] += count
+        assert {name: written[name] for name in outputs} == {name: straced[name] for name in outputs}
+    # What a client gives to Damaris is what the server writes.
+    assert recorded.one("select sum(bytes)::bigint from calls where layer = 'damaris' and kind = 'write'") > 2_000_000
