@@ -31,8 +31,12 @@ class Answers:
         self.fans_out = database.execute("select exists(select 1 from calls where branch <> root)").fetchall()[0][0]
 
     def ask(self, question: Question):
-        """A DuckDB relation."""
-        return self.database.sql(getattr(self, "_".join(question.words[:2]) if question.words[0] == "latency" else question.words[0])(question))
+        """A DuckDB relation. Where a server is an object, `target` is its name."""
+        about = "_".join(question.words[:2]) if question.words[0] == "latency" else question.words[0]
+        answer = self.database.sql(getattr(self, about)(question))
+        if "server" not in answer.columns or self.fans_out:
+            return answer
+        return self.database.sql("select answer.*, o.name as target from answer left join objects o on o.id = answer.server")
 
     def scope(self, question, columns="c.*"):
         """The calls that the ranges of process and call select, with the process and the ordinal of the call that they belong to."""
