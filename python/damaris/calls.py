@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from damaris.kernel import FAILED, Functions
 from damaris.progress import progress
 
-SLAB_ROWS = 512 * 1024  # of a file, so that a window of time touches few
+SLAB_ROWS = 512 * 1024  # of a file, about, so that a window of time touches few
+SAMPLE = 16  # of so many calls one is looked at to find windows of equal size
 DELTA = ("id", "parent", "root", "branch", "begin", "end", "offset", "io")
 LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
 IO = 0b11111
@@ -105,9 +106,9 @@ class Slabs:
         self.words = {name: pa.array(getattr(functions, name)) for name in ("layer", "kind")} | {"function": pa.array(functions.name)}
 
     def edges(self) -> list[int]:
-        begins = np.concatenate([part.calls["begin"][first:end] + part.shift for part, (first, end) in self.parts] or [np.empty(0, np.int64)])
-        begins.sort()
-        return np.unique(begins[::SLAB_ROWS]).tolist()
+        begins = [part.calls["begin"][first:end:SAMPLE] + part.shift for part, (first, end) in self.parts]
+        begins = np.sort(np.concatenate(begins or [np.empty(0, np.int64)]))
+        return np.unique(begins[:: SLAB_ROWS // SAMPLE]).tolist()
 
     def write(self, folder: Path) -> None:
         folder.mkdir()
@@ -150,5 +151,5 @@ class Slabs:
         }  # fmt: skip
         table = pa.table(table)
         pq.write_table(table, path, compression="zstd", compression_level=1, row_group_size=SLAB_ROWS // 4,
-                       use_dictionary=[name for name in table.column_names if name not in DELTA],
+                       use_dictionary=[name for name in table.column_names if name not in (*DELTA, "below")],
                        column_encoding=dict.fromkeys(DELTA, "DELTA_BINARY_PACKED"))  # fmt: skip

@@ -40,6 +40,14 @@ class Text:
         return dict(line.split("=", 1) for line in self.text.splitlines() if "=" in line)
 
 
+def number_of(text: str | None, bits: int = 32) -> int | None:
+    """What a value says, unless it is damaged."""
+    if not text or not text.removeprefix("-").isdecimal() or len(text) > 20:
+        return None
+    number = int(text)
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
 class Decoded:
     """A raw file's calls, by thread and begin, in the decoder's own memory, and its texts."""
 

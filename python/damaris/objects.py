@@ -5,7 +5,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text
+import numpy as np
+
+from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text, number_of
 
 
 @dataclass
@@ -66,17 +68,17 @@ class Objects:
             if one.what == RENAMED and one.object in handles.paths:
                 self.renames[handles.host].known[one.text].append((one.begin, handles.paths[one.object]))
 
-    def numbers(self, handles: Handles, first_use: dict[int, int]) -> dict[int, int]:
-        """The id of each number of a process; `first_use`: ns of the first call about it."""
+    def numbers(self, handles: Handles, first_use: np.ndarray) -> dict[int, int]:
+        """The id of each number of a process; `first_use`: ns of the first call about each."""
         renames, ids = self.renames[handles.host], {}
         for number, path in handles.paths.items():
-            ids[number] = self.id(("file", renames.follow(path, first_use.get(number, 0))), handles.host)
+            ids[number] = self.id(("file", renames.follow(path, int(first_use[number]))), handles.host)
         for number, about in handles.described.items():
             ids[number] = self.described(number, dict(about), handles, ids)
         return ids
 
     def described(self, number: int, about: dict[str, str], handles: Handles, ids: dict[int, int]) -> int:
-        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(int(about.pop("parent", 0) or 0))
+        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(number_of(about.pop("parent", "")))
         if kind == "communicator":
             about.pop("rank", None)  # each member's own
             # One without an id that all members know is another one in each process.
@@ -85,9 +87,9 @@ class Objects:
             key = (kind, parent, name)
         return self.id(key, handles.host, name or about.get("id", ""), parent, about)
 
-    def id(self, key: tuple, host: str, name: str = "", parent: int | None = None, attributes: dict[str, str] | None = None) -> int:
+    def id(self, key: tuple, host: str, name: str | None = None, parent: int | None = None, attributes: dict[str, str] | None = None) -> int:
         row = self.rows.setdefault(
-            key, {"id": len(self.rows) + 1, "kind": key[0], "name": name or str(key[-1]), "parent": parent, "host": host, "attributes": {}}
+            key, {"id": len(self.rows) + 1, "kind": key[0], "name": key[-1] if name is None else name, "parent": parent, "host": host, "attributes": {}}
         )
         if row["host"] != host:
             row["host"] = None

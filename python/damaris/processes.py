@@ -7,11 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from damaris.kernel import END, PROCESS, Functions, Text
-
-
-def number(text: str | None) -> int | None:
-    return int(text) if text and text.lstrip("-").isdigit() else None
+from damaris.kernel import END, PROCESS, Functions, Text, number_of
 
 
 @dataclass
@@ -42,7 +38,7 @@ class Process:
     @property
     def shift(self) -> int:
         """ns from its clock to UTC."""
-        return _int(self.facts, "realtime") - _int(self.facts, "monotonic")
+        return _clipped(_int(self.facts, "realtime") - _int(self.facts, "monotonic"))
 
     @property
     def host(self) -> str:
@@ -54,7 +50,7 @@ class Process:
         counted = top & writes[calls["function"]]
         if self.last_words:
             counted &= calls["end"] <= self.ended_at
-        self.seen = int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending")
+        self.seen = _clipped(int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending"))
 
     def counted(self) -> int | None:
         """The kernel's count of what it wrote itself, beside what the recorder wrote or left out. The kernel adds that of children that were
@@ -63,20 +59,27 @@ class Process:
             return None
         mine = _int(self.last_words, "wchar") - _int(self.last_words, "own") - _int(self.last_words, "dropped")
         theirs = sum(_int(one.last_words, "wchar") if one.last_words else one.seen for one in self.children)
-        return max(mine - theirs, 0)
+        return _clipped(max(mine - theirs, 0))
 
     def row(self, ended: str) -> dict:
-        shift, facts = self.shift, self.facts
+        facts = self.facts
         return {
-            "id": self.id, "rank": number(facts.get("rank")), "ranks": number(facts.get("ranks")), "host": self.host, "pid": number(facts.get("pid")),
-            "parent": number(facts.get("parent")), "program": facts.get("program", ""),
-            "begin": self.begin + shift if self.begin is not None else None, "end": self.end + shift if self.end is not None else None,
-            "ended": ended, "seen": self.seen, "counted": self.counted(),
+            "id": self.id, "rank": number_of(facts.get("rank")), "ranks": number_of(facts.get("ranks")), "host": self.host,
+            "pid": number_of(facts.get("pid")), "parent": number_of(facts.get("parent")), "program": facts.get("program", ""),
+            "begin": self.utc(self.begin), "end": self.utc(self.end), "ended": ended, "seen": self.seen, "counted": self.counted(),
         }  # fmt: skip
+
+    def utc(self, time: int | None) -> int | None:
+        return None if time is None else _clipped(time + self.shift)
+
+
+def _clipped(number: int) -> int:
+    """To what a column holds; damaged files have any numbers."""
+    return min(max(number, -(2**63)), 2**63 - 1)
 
 
 def _int(values: dict[str, str], key: str) -> int:
-    return number(values.get(key)) or 0
+    return number_of(values.get(key), 64) or 0
 
 
 def add_children(processes: list[Process]) -> None:

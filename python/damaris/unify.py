@@ -70,11 +70,12 @@ class Store:
         for renames in self.objects.renames.values():
             renames.sort()
         for part, handles in zip(self.parts, self.handles, strict=True):
-            numbers, index = np.unique(part.calls["object"], return_index=False, return_inverse=True)
-            first = np.full(len(numbers), np.iinfo(np.int64).max)
-            np.minimum.at(first, index, part.calls["begin"])
-            ids = self.objects.numbers(handles, dict(zip(numbers.tolist(), first.tolist(), strict=True)))
-            part.objects = np.zeros(max(ids, default=0) + 2, np.int32)  # the last one is of numbers that no text explains
+            last = max([*handles.paths, *handles.described], default=0) + 1  # is of numbers that no text explains
+            first_use = np.full(last + 1, np.iinfo(np.int64).max)
+            if self.objects.renames[handles.host].known:
+                np.minimum.at(first_use, np.minimum(part.calls["object"], last), part.calls["begin"])
+            ids = self.objects.numbers(handles, first_use)
+            part.objects = np.zeros(last + 1, np.int32)
             part.objects[list(ids)] = list(ids.values())
 
     def write(self, folder: Path) -> None:

@@ -28,7 +28,8 @@ use_built_tree() {
   export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export DAMARIS_PLUGIN_PATH=$build/lib/damaris/plugins${DAMARIS_PLUGIN_PATH:+:$DAMARIS_PLUGIN_PATH}
   export PYTHONPATH=$build/lib/damaris/python${PYTHONPATH:+:$PYTHONPATH}
-  export DAMARIS_BUILD_DIR=$build DAMARIS_SOURCE_DIR=$ROOT DAMARIS_MPI_FLAVOUR=$flavour DAMARIS_PYTHON=$PYTHON
+  export DAMARIS_BUILD_DIR=$build DAMARIS_SOURCE_DIR=$ROOT DAMARIS_MPI_FLAVOUR=$flavour
+  [ ! -x "$PYTHON" ] || export DAMARIS_PYTHON=$PYTHON # else python3, which says what it lacks
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
   if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 }

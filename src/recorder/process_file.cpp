@@ -76,7 +76,7 @@ bool is_allowed(std::uint64_t bytes) {
   return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-// Bytes that this process, and children that it waited for, gave to write calls.
+// Bytes that this process, and children that it waited for, gave to write calls; 0 if it cannot be asked, as with no descriptor left.
 std::uint64_t kernel_count() {
   const long io = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
   if (io < 0) return 0;
@@ -158,8 +158,10 @@ void describe_process() {
 void describe_end(const char* how, std::uint64_t unrecorded) {
   char text[512];
   const std::int64_t dropped = static_cast<std::int64_t>(unrecorded) - waiting_in(stdout, false) - waiting_in(stderr, false);
-  const int length = std::snprintf(text, sizeof text, "how=%s\nwchar=%llu\nown=%llu\ndropped=%lld\npending=%lld\n", how,
-                                   static_cast<unsigned long long>(kernel_count() - file.before),
+  char counted[40] = "";
+  if (const std::uint64_t now = kernel_count(); now >= file.before)
+    std::snprintf(counted, sizeof counted, "wchar=%llu\n", static_cast<unsigned long long>(now - file.before));
+  const int length = std::snprintf(text, sizeof text, "how=%s\n%sown=%llu\ndropped=%lld\npending=%lld\n", how, counted,
                                    static_cast<unsigned long long>(__atomic_load_n(&file.written, __ATOMIC_RELAXED)),
                                    static_cast<long long>(dropped),
                                    static_cast<long long>(waiting_in(stdout, true) + waiting_in(stderr, true)));

@@ -4,7 +4,7 @@ set -u -o pipefail
 copy="$PWD/a copy"
 rm -rf "$copy"
 mkdir -p "$copy/substitutes"
-cp -r "$DAMARIS_SOURCE_DIR"/{dev,scripts,requirements.txt,requirements-test.txt,requirements-bench.txt} "$copy/"
+cp -r "$DAMARIS_SOURCE_DIR"/{dev,scripts,requirements.txt,requirements-test.txt,requirements-trace.txt,requirements-bench.txt} "$copy/"
 cd "$copy" || exit 1
 substitute() { printf '#!/bin/sh\n%s\n' "$2" >"substitutes/$1" && chmod +x "substitutes/$1"; }
 
@@ -27,6 +27,7 @@ ready_machine() {
   mkdir .venv
   { pwd && cat requirements.txt; } >.venv/stamp
   cp requirements-test.txt .venv/stamp-test
+  cp requirements-trace.txt .venv/stamp-trace
   cp requirements-bench.txt .venv/stamp-bench
 }
 

@@ -220,7 +220,8 @@ static int interrupted(void) {
   const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
   if (sigsetjmp(behind, 1) == 0) {
     setitimer(ITIMER_REAL, &soon, NULL);
-    while (read(ends[0], &one, 1) < 0) {}
+    while (read(ends[0], &one, 1) < 0) {
+    }
   }
   write_file("outside", 33);
   return 0;
@@ -246,10 +247,22 @@ static const struct {
   const char* name;
   int (*run)(void);
 } cases[] = {
-    {"forked", forked},         {"executed", executed},           {"started", started},           {"without_standard", without_standard},
-    {"threaded", threaded},     {"closed_range", closed_range},   {"killed", killed},             {"without_descriptors", without_descriptors},
-    {"aborts", aborts},         {"ends_at_once", ends_at_once},   {"exits_inside", exits_inside}, {"jumps_outside", jumps_outside},
-    {"interrupted", interrupted}, {"jumps_from_search", jumps_from_search}, {"limited", limited}, {"prints", prints},
+    {"forked", forked},
+    {"executed", executed},
+    {"started", started},
+    {"without_standard", without_standard},
+    {"threaded", threaded},
+    {"closed_range", closed_range},
+    {"killed", killed},
+    {"without_descriptors", without_descriptors},
+    {"aborts", aborts},
+    {"ends_at_once", ends_at_once},
+    {"exits_inside", exits_inside},
+    {"jumps_outside", jumps_outside},
+    {"interrupted", interrupted},
+    {"jumps_from_search", jumps_from_search},
+    {"limited", limited},
+    {"prints", prints},
     {"limited_later", limited_later},
 };
 

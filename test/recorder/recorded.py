@@ -116,6 +116,6 @@ def both(words, place, ranks=0, traced=False, prepare=None, mask=None, **more):
         texts = [getattr(one, stream) for one in runs]
         texts = [mask(text) for text in texts] if mask else texts
         texts = [b"".join(sorted(text.splitlines(True))) for text in texts] if ranks else texts  # ranks print when they like
-        assert texts[0] == texts[1], f"the recorder changes what the program prints to std{stream}"
+        assert texts[0].decode() == texts[1].decode(), f"the recorder changes what the program prints to std{stream}"
     assert recorded.status == plain.status, (plain.status, recorded.status, recorded.err)
     return plain, recorded

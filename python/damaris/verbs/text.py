@@ -60,10 +60,12 @@ def console():
 
 
 def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), shrink: str | None = None) -> None:
-    """A table. Columns of `left` are aligned there, the others to the right; the text of `shrink` is shortened to fit."""
+    """A table without its empty columns. Those of `left` are aligned there, the others to the right; the text of `shrink` is shortened to fit."""
     from rich import box
     from rich.table import Table
 
+    used = [i for i in range(len(heads)) if not rows or any(row[i] for row in rows)]
+    heads, rows = [heads[i] for i in used], [[row[i] for i in used] for row in rows]
     out = console()
     if shrink is not None:
         which = heads.index(shrink)

@@ -13,6 +13,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "tools/record/needed_libraries.hpp"
 
 namespace damaris::record {
 
@@ -53,6 +54,26 @@ Elf64_Half own_machine() {
   return file.read(reinterpret_cast<char*>(&header), sizeof header) ? header.e_machine : Elf64_Half{EM_NONE};
 }
 
+// "": none. Libraries of Open MPI have the number 40, those of MPICH and of what is compatible with it 12.
+std::string flavour_of(const std::string& library) {
+  const bool is_mpi = library.rfind("libmpi", 0) == 0;
+  if (library.find("openmpi") != std::string::npos || (is_mpi && library.find(".so.40") != std::string::npos)) return "openmpi";
+  if (library.find("mpich") != std::string::npos || (is_mpi && library.find(".so.12") != std::string::npos)) return "mpich";
+  return "";
+}
+
+// A recorder has the types of one MPI: a program of the other one would abort in MPI_Init.
+void check_flavour(const std::string& path, std::ifstream& file, const Elf64_Ehdr& header) {
+  const std::string own = DAMARIS_MPI_FLAVOUR;
+  if (own != "openmpi" && own != "mpich") return;  // it knows none, and records what is not MPI
+  for (const std::string& library : needed_libraries(file, header)) {
+    const std::string other = flavour_of(library);
+    if (!other.empty() && other != own)
+      refuse(format("'{}' is linked with '{}', and this recorder is for {}; record it with a damaris that is built for {}", path,
+                    library, own, other));
+  }
+}
+
 void check_elf(const std::string& path, std::ifstream& file, const Elf64_Ehdr& header) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != own_machine())
     refuse(format("'{}' is of another architecture than this recorder, which can therefore not be loaded into it", path));
@@ -60,6 +81,7 @@ void check_elf(const std::string& path, std::ifstream& file, const Elf64_Ehdr& h
     refuse(
         format("'{}' is statically linked: a recorder can only be loaded into dynamically linked programs; link it without -static",
                path));
+  check_flavour(path, file, header);
 }
 
 void check(const std::string& path, int depth) {

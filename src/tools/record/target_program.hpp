@@ -11,7 +11,8 @@ namespace damaris::record {
 std::string find_program(const std::string& name);
 
 // Throws Error(DC_E_ARGUMENT) with the reason for a program that the loader would start without a preload library: one that is statically
-// linked, that changes its user, or that is of another architecture. Of a script, its interpreter counts.
+// linked, that changes its user, that is of another architecture, or that is linked with another MPI than the recorder's. Of a script, its
+// interpreter counts.
 void check_program(const std::string& path);
 
 }  // namespace damaris::record

@@ -56,11 +56,12 @@ hid_t library_id(const hid_t& seen, const char* name) {
 
 namespace {
 
-// HDF5's internal function is in no header, but in every version of the library; does nothing if it is not found.
+// HDF5's internal function is in no header, but in every version of the library; does nothing if it is not found. A recorder does not wrap
+// H5open.
 void forget(hid_t id) {
   using Remove = void* (*)(hid_t);
   Dl_info library = {};
-  if (::dladdr(reinterpret_cast<void*>(&H5Fclose), &library) == 0) return;
+  if (::dladdr(reinterpret_cast<void*>(&H5open), &library) == 0) return;
   void* loaded = ::dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD);
   if (loaded == nullptr) return;
   if (const auto remove = reinterpret_cast<Remove>(::dlsym(loaded, "H5I_remove"))) remove(id);

@@ -1,0 +1,88 @@
+"""`damaris info RUN`: one screen about a recording."""
+
+import json
+import math
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+LAYERS = """
+select layer, count(*), sum(bytes) filter (kind = 'write'), sum(bytes) filter (kind = 'read'),
+       sum(bytes) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
+from calls where top group by layer
+order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], layer)
+"""
+JOB = """
+select count(distinct rank), max(ranks), count(distinct (host, pid)), count(distinct host), min(begin), max("end"),
+       coalesce(sum(least(seen, counted)) filter (counted is not null), 0), coalesce(sum(counted), 0), count(*) filter (ended = 'killed'),
+       count(*) filter (ended = 'running'), count(*) filter (ended = 'unknown')
+from processes
+"""
+CUT = "select count(*) from calls where flags & 4 <> 0"
+LOSSES = "select why, sum(calls), count(distinct process) from losses group by why order by why limit 6"
+FILES = 8  # on the screen
+
+
+def command(run: Path) -> str:
+    try:
+        return " ".join(shlex.join(json.loads((run / "recording.json").read_text())["program"]).split())
+    except (OSError, ValueError, KeyError, TypeError):
+        return str(run)
+
+
+def layers(rows) -> list[list[str]]:
+    from damaris.verbs import text
+
+    return [[layer, f"{calls:,}", *(text.size(count) if count else "" for count in moved), f"{seconds:.3f}"] for layer, calls, *moved, seconds in rows]
+
+
+def coverage(seen: int, counted: int) -> str:
+    missing = "writes through mmap or io_uring, of static programs, and by system calls past the C library"
+    if not counted:
+        return f"The kernel counted no bytes written. Not seen are {missing}."
+    percent = math.floor(1000 * seen / counted) / 10  # 100.0 is all of them
+    return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
+
+
+def warnings(run, killed: int, running: int, unknown: int):
+    from damaris.verbs import text
+
+    if killed:
+        was, its = ("was", "its") if killed == 1 else ("were", "their")
+        yield (f"{text.many(killed, 'process')} {was} killed: {its} bytes are counted, {its} coverage is not known. "
+               "A stream may have got up to a buffer (4 KiB) more than reached its file.")  # fmt: skip
+    if running:
+        yield f"{text.many(running, 'process')} still running: this is what has happened so far."
+    if unknown:
+        yield f"How {text.many(unknown, 'process')} ended is not known: the raw file is damaged."
+    if cut := run.query(CUT).fetchall()[0][0]:
+        yield f"{text.many(cut, 'write')} had not returned when the process died: counted with all bytes that they were given."
+    for why, calls, processes in run.query(LOSSES).fetchall():
+        lost = f", {text.many(calls, 'call')} lost" if calls else ""
+        where = f" ({text.many(processes, 'process')})" if processes > 1 else ""
+        yield f"{why[0].upper()}{why[1:]}{lost}{where}."
+
+
+def main(parser, words):
+    parser.description = "One screen about a recording: who ran, how long, calls and bytes of each layer, the largest files, and what was not seen."
+    parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
+    given = parser.parse_args(words)
+    import damaris
+    from damaris.verbs import files, text
+
+    run, out = damaris.open(given.run), text.console()
+    ranks, of, processes, hosts, begin, end, seen, counted, *ends = run.query(JOB).fetchall()[0]
+    out.print(text.shortened(command(Path(given.run)), out.width))
+    if begin is None:
+        out.print("No call was recorded: the program made none on files, is linked statically, or has not begun.")
+    else:
+        who = text.many(ranks, "rank") + (f" of {of}" if of and of != ranks else "") + ", " if ranks else ""
+        when = datetime.fromtimestamp(begin / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        out.print(f"{who}{text.many(processes, 'process')} on {text.many(hosts, 'host')}, {(end - begin) / 1e9:.2f} s from {when} UTC\n")
+        text.show(["layer", "calls", "written", "read", "sent", "seconds"], layers(run.query(LAYERS).fetchall()), left=("layer",))
+        if shown := [one for one in files.of(run) if one.written][:FILES]:
+            out.print()
+            files.show("Files with most bytes written", shown)
+    out.print()
+    for line in [coverage(seen, counted)] * (begin is not None) + list(warnings(run, *ends)):
+        out.print(line)
