@@ -115,6 +115,20 @@ def pieces_of(sentence, token, name):
     return tuple(pieces)
 
 
+def question(words: str, **ranges) -> Question:
+    """The same from Python: a range is a number, a (first, last) or None."""
+    pieces = {name: () if one is None else (tuple(one),) if isinstance(one, tuple | list) else ((one, one),) for name, one in ranges.items()}
+    asked = " ".join(f"[{'-'.join(map(str, pieces[name][0]))}]" if pieces.get(name) else "[-]" for name in known_ranges(words))
+    return parse(f"{words} {asked}")
+
+
+def known_ranges(words: str) -> tuple[str, ...]:
+    known = WORDS
+    for word in words.split():
+        known = known[word] if isinstance(known, dict) and word in known else parse(words)
+    return known
+
+
 def parse(text: str) -> Question:
     """What `text` asks. Raises Refused, which marks the place of an error."""
     sentence = Sentence(text.strip())

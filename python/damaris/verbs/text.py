@@ -15,6 +15,11 @@ def size(count: float | None) -> str:
     return ""
 
 
+def number(value: float) -> str:
+    """With four digits that count; seconds as small as nanoseconds are read too."""
+    return f"{value:.4g}" if value and abs(value) < 0.001 or abs(value) >= 1e9 else f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1 else f"{value:,.3f}"
+
+
 def many(count: int, what: str) -> str:
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
@@ -69,7 +74,7 @@ def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), sh
     out = console()
     if shrink is not None:
         which = heads.index(shrink)
-        others = sum(max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads)) if i != which)
+        others = sum(max(len(row[i]) for row in [heads, *rows]) + 3 for i in range(len(heads)) if i != which)
         room = max(out.width - others, 20)
         rows = [[shortened(text, room) if i == which else text for i, text in enumerate(row)] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
