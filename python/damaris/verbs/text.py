@@ -75,7 +75,7 @@ def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), sh
     if shrink is not None:
         which = heads.index(shrink)
         others = sum(max(len(row[i]) for row in [heads, *rows]) + 3 for i in range(len(heads)) if i != which)
-        room = max(out.width - others, 20)
+        room = max(out.width - others, 14)
         rows = [[shortened(text, room) if i == which else text for i, text in enumerate(row)] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
     for name in heads:
