@@ -9,14 +9,16 @@ elseif(DAMARIS_SANITIZE)
   set(DAMARIS_GATE api_detached mpi_run mpi_shared_faults node node_hdf5 unit_codec unit_config unit_core_shm unit_manifest unit_plugins_hdf5
     unit_plugins_hdf5_parts)
 elseif(DAMARIS_MPI STREQUAL "mpich")
-  # The other MPI and its HDF5: starting and ending, each kind of message and of file, both languages, what is installed.
+  # The other MPI and its HDF5: starting and ending, each kind of message and of file, both languages, what is installed, what is recorded.
   set(DAMARIS_GATE api_fork_mpi_1 api_fortran_mpi api_fortran_mpi_f08 "example_first_write_.*" hdf5_plugin_has_the_flavour "install_.*mpi.*"
     install_tree mpi_compare_groups mpi_compare_single mpi_compare_single_compressed mpi_compare_unequal_nodes mpi_errors mpi_no_finalize
-    mpi_outside_mpi mpi_run mpi_shared_death mpi_shared_faults mpi_start mpi_views_single unit_mpi)
+    mpi_outside_mpi mpi_run mpi_shared_death mpi_shared_faults mpi_start mpi_views_single recorder_calls
+    recorder_programs recorder_refusals unit_mpi)
 elseif(NOT DAMARIS_MPI)
-  # No MPI, and an HDF5 without it: processes that start a server, the plugin, what is installed.
+  # No MPI, and an HDF5 without it: processes that start a server, the plugin, what is installed, what is recorded.
   set(DAMARIS_GATE api_after_error api_cpp_session api_detached api_usage "example_no_mpi_.*" hdf5_plugin_has_the_flavour install_c_cmake
-    install_fortran_pkgconfig install_tree node_hdf5 unit_plugins_hdf5 unit_plugins_read_hdf5)
+    install_fortran_pkgconfig install_tree node_hdf5 recorder_calls recorder_process recorder_programs unit_plugins_hdf5
+    unit_plugins_read_hdf5)
 else()
   set(DAMARIS_GATE ".*")
 endif()

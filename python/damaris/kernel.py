@@ -71,11 +71,12 @@ def libraries() -> Path:
     """The folder with libdamaris_trace.so: this package's own installation, else that of the `damaris` on PATH."""
     places = [Path(__file__).absolute().parents[3]]
     if command := shutil.which("damaris"):
-        places += Path(command).resolve().parents[1].glob("lib*/**/")
+        prefix = Path(command).resolve().parents[1]
+        places += [*prefix.glob("lib*"), *prefix.glob("lib/*-linux-gnu")]
     for place in places:
         if (place / LIBRARY).exists():
             return place
-    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris, and put its bin on PATH")
+    raise Refused(f"{LIBRARY}, which decodes raw recordings, is not there; build or install damaris and put its bin on PATH, or name a store that is made: RUN/store")
 
 
 @cache

@@ -42,9 +42,11 @@ std::uint32_t of_variable(const void* function, const char* name) {
   int length = std::snprintf(text, sizeof text, "kind=variable\nname=%s\n", plain);
   dc_layout_t layout;
   if (layout_of(function, name, layout)) {
-    length += std::snprintf(text + length, sizeof text - length, "element_bytes=%llu\nextents=", static_cast<unsigned long long>(layout.element_bytes));
+    length += std::snprintf(text + length, sizeof text - length,
+                            "element_bytes=%llu\nextents=", static_cast<unsigned long long>(layout.element_bytes));
     for (int i = 0; i < layout.ndims; ++i)
-      length += std::snprintf(text + length, sizeof text - length, "%s%lld", i == 0 ? "" : "x", static_cast<long long>(layout.extents[i]));
+      length += std::snprintf(text + length, sizeof text - length, "%s%lld", i == 0 ? "" : "x",
+                              static_cast<long long>(layout.extents[i]));
     std::snprintf(text + length, sizeof text - length, "\n");
   }
   return variables.put(hash, described(text));

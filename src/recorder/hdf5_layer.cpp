@@ -117,7 +117,11 @@ int add_type(const Library& library, hid_t dataset, char* text, std::size_t room
   const hid_t type = library.get_element_type(dataset);
   if (type < 0) return 0;
   const H5T_class_t kind = library.get_class(type);
-  const char* const name = kind == H5T_INTEGER ? "int" : kind == H5T_FLOAT ? "float" : kind == H5T_STRING ? "string" : kind == H5T_COMPOUND ? "compound" : "other";
+  const char* const name = kind == H5T_INTEGER    ? "int"
+                           : kind == H5T_FLOAT    ? "float"
+                           : kind == H5T_STRING   ? "string"
+                           : kind == H5T_COMPOUND ? "compound"
+                                                  : "other";
   const int length = std::snprintf(text, room, "type=%s%zu\n", name, 8 * library.get_size(type));
   library.release(type);
   return length;
@@ -129,7 +133,8 @@ int add_extents(const Library& library, hid_t dataset, char* text, std::size_t r
   int length = std::snprintf(text, room, "extents=");
   const int rank = space < 0 ? 0 : library.get_extents(space, extents, nullptr);
   for (int i = 0; i < rank; ++i)
-    length += std::snprintf(text + length, room - static_cast<std::size_t>(length), "%s%llu", i == 0 ? "" : "x", static_cast<unsigned long long>(extents[i]));
+    length += std::snprintf(text + length, room - static_cast<std::size_t>(length), "%s%llu", i == 0 ? "" : "x",
+                            static_cast<unsigned long long>(extents[i]));
   if (space >= 0) library.release(space);
   return length + std::snprintf(text + length, room - static_cast<std::size_t>(length), "\n");
 }
@@ -142,7 +147,8 @@ std::uint32_t describe(const Library& library, hid_t id) {
   if (kind == H5I_ATTR) {
     const std::size_t length = std::strlen(name);
     name[length] = '@';
-    if (length + 2 < sizeof name && library.get_attribute_name(id, sizeof name - length - 1, name + length + 1) < 0) name[length] = '\0';
+    if (length + 2 < sizeof name && library.get_attribute_name(id, sizeof name - length - 1, name + length + 1) < 0)
+      name[length] = '\0';
   }
   copy_plain(plain, sizeof plain, name);
   const char* const word = kind == H5I_DATASET ? "dataset" : kind == H5I_ATTR ? "attribute" : kind == H5I_GROUP ? "group" : "other";

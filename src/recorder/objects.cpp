@@ -47,7 +47,8 @@ std::uint32_t meet(int descriptor) {
   if (length == 0 || is_dropped(path)) return kDropped;
   const std::uint32_t number = next_number();
   const long offset = ::syscall(SYS_lseek, descriptor, 0, SEEK_CUR);
-  put_text({trace::path, number, ::syscall(SYS_fcntl, descriptor, F_GETFL), static_cast<std::uint64_t>(offset > 0 ? offset : 0)}, path, length);
+  put_text({trace::path, number, ::syscall(SYS_fcntl, descriptor, F_GETFL), static_cast<std::uint64_t>(offset > 0 ? offset : 0)},
+           path, length);
   return number;
 }
 
@@ -116,7 +117,8 @@ bool absolute(int folder, const char* name, char (&path)[PATH_MAX]) {
   if (slash != nullptr) slash[slash == joined ? 1 : 0] = '\0';
   if (::realpath(slash == nullptr ? "." : joined, path) == nullptr) return false;
   length = std::strlen(path);
-  return std::snprintf(path + length, sizeof path - length, "%s%s", length == 1 ? "" : "/", last) < static_cast<int>(sizeof path - length);
+  return std::snprintf(path + length, sizeof path - length, "%s%s", length == 1 ? "" : "/", last) <
+         static_cast<int>(sizeof path - length);
 }
 
 std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to) {

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <stdio_ext.h>
 #include <cerrno>
 #include <cstdio>
-#include <stdio_ext.h>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -120,7 +120,8 @@ std::uint64_t identity() { return file.identity; }
 void* map_chunk() {
   const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
   const int descriptor = checked_descriptor();
-  if (!is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0) return nullptr;
+  if (!is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0)
+    return nullptr;
   void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(at));
   return chunk == MAP_FAILED ? nullptr : chunk;
 }
@@ -146,12 +147,11 @@ void describe_process() {
   char text[8192], program[4096] = {}, host[65] = {};
   if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
   ::gethostname(host, sizeof host - 1);
-  const int length =
-      std::snprintf(text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n",
-                    ::getpid(), ::getppid(), host, first_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}),
-                    first_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}), program,
-                    static_cast<unsigned long long>(clock_ns(CLOCK_MONOTONIC)),
-                    static_cast<unsigned long long>(clock_ns(CLOCK_REALTIME)));
+  const int length = std::snprintf(
+      text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n", ::getpid(),
+      ::getppid(), host, first_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}),
+      first_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}), program,
+      static_cast<unsigned long long>(clock_ns(CLOCK_MONOTONIC)), static_cast<unsigned long long>(clock_ns(CLOCK_REALTIME)));
   put_text({trace::process}, text, static_cast<std::size_t>(length));
 }
 
@@ -161,10 +161,10 @@ void describe_end(const char* how, std::uint64_t unrecorded) {
   char counted[40] = "";
   if (const std::uint64_t now = kernel_count(); now >= file.before)
     std::snprintf(counted, sizeof counted, "wchar=%llu\n", static_cast<unsigned long long>(now - file.before));
-  const int length = std::snprintf(text, sizeof text, "how=%s\n%sown=%llu\ndropped=%lld\npending=%lld\n", how, counted,
-                                   static_cast<unsigned long long>(__atomic_load_n(&file.written, __ATOMIC_RELAXED)),
-                                   static_cast<long long>(dropped),
-                                   static_cast<long long>(waiting_in(stdout, true) + waiting_in(stderr, true)));
+  const int length =
+      std::snprintf(text, sizeof text, "how=%s\n%sown=%llu\ndropped=%lld\npending=%lld\n", how, counted,
+                    static_cast<unsigned long long>(__atomic_load_n(&file.written, __ATOMIC_RELAXED)),
+                    static_cast<long long>(dropped), static_cast<long long>(waiting_in(stdout, true) + waiting_in(stderr, true)));
   put_text({trace::end, 0, 0, clock_ns(CLOCK_MONOTONIC)}, text, static_cast<std::size_t>(length));
 }
 

@@ -38,9 +38,9 @@ enum Auxiliary : std::uint16_t {
   kFirstCall = 16,
 };
 enum Text : std::uint8_t {
-  process = 1,      // key=value lines about the process
-  path = 2,         // of `object`, a file. `place`: its flags, as of F_GETFL; `begin`: the descriptor's offset before the next call on it
-  loss = 3,         // a reason; `place`: calls that are not in the trace
+  process = 1,  // key=value lines about the process
+  path = 2,  // of `object`, a file. `place`: its flags, as of F_GETFL; `begin`: the descriptor's offset before the next call on it
+  loss = 3,  // a reason; `place`: calls that are not in the trace
   description = 4,  // key=value lines about `object`
   end = 5,          // key=value lines, the last words of the process; `begin`: when
   renamed = 6,      // the path that the file `object` had until `begin`
@@ -60,8 +60,8 @@ constexpr std::uint32_t kVersion = 1;
 struct ChunkHead {
   char magic[8];
   std::uint32_t version;
-  std::uint32_t bytes;     // of the chunk
-  std::uint32_t thread;    // in the order of their first call; a thread that begins after another has ended may go on with its number
+  std::uint32_t bytes;   // of the chunk
+  std::uint32_t thread;  // in the order of their first call; a thread that begins after another has ended may go on with its number
   std::uint32_t sequence;  // of the chunk in its thread
   std::uint64_t process;   // the same in all chunks of the file
   char reserved[32];

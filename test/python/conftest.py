@@ -1,7 +1,5 @@
 """What the tests of the package share: a recording to fill, and the numbers of functions."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import damaris
-from damaris import kernel
+from damaris import kernel, verbs
 
 
 @pytest.fixture
@@ -31,11 +29,18 @@ def rows(run):
 
 
 @pytest.fixture
-def verb(run):
+def verb(run, capsys, monkeypatch):
     """verb("info", ...): its exit status, output and complaints."""
+    monkeypatch.chdir(run.parent)
 
-    def call(*words):
-        done = subprocess.run([sys.executable, "-m", "damaris.verbs", *map(str, words)], capture_output=True, text=True, cwd=run.parent, env=os.environ)
-        return done.returncode, done.stdout, done.stderr
+    def call(verb, *words):
+        status, said = 0, ""
+        capsys.readouterr()
+        try:
+            verbs.run(verb, [str(word) for word in words])
+        except SystemExit as end:
+            status, said = (end.code, "") if isinstance(end.code, int) else (1, end.code)
+        output, complaints = capsys.readouterr()
+        return status, output, complaints + said
 
     return call

@@ -22,6 +22,7 @@ static void hdf5(void) {
   const hid_t space = H5Screate_simple(1, four, most), chunked = H5Pcreate(H5P_DATASET_CREATE);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   H5Pset_chunk(chunked, 1, four);
+  H5Pset_obj_track_times(chunked, false);
   CALL_FOR(file, -1, H5Fcreate, "no/where.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   CALL_FOR(file, -1, H5Fcreate, "by_hdf5.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   CALL_FOR(dataset, -1, H5Dcreate2, file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, chunked, H5P_DEFAULT);

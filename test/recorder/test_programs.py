@@ -122,7 +122,7 @@ def test_nccopy(tmp_path):
             file.create_variable("field", ("x",), float)[:] = numpy.arange(5000.0)
 
     plain, recorded = both(["nccopy", "-k", "classic", "from.nc", "to.nc"], tmp_path, traced=True, prepare=prepare)
-    same_files(plain, recorded)
+    assert (plain.folder / "to.nc").read_bytes() == (recorded.folder / "to.nc").read_bytes()
     same_as_strace(recorded)
     assert recorded.written()["to.nc"] >= 40_000
 

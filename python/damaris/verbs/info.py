@@ -24,10 +24,12 @@ FILES = 8  # on the screen
 
 
 def command(run: Path) -> str:
-    try:
-        return " ".join(shlex.join(json.loads((run / "recording.json").read_text())["program"]).split())
-    except (OSError, ValueError, KeyError, TypeError):
-        return str(run)
+    for folder in (run, run.resolve().parent):  # a store is in the recording's folder
+        try:
+            return " ".join(shlex.join(json.loads((folder / "recording.json").read_text())["program"]).split())
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return str(run)
 
 
 def layers(rows) -> list[list[str]]:

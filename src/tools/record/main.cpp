@@ -44,18 +44,23 @@ struct Options {
 
 // Options end where the program's name stands: what follows is the program's own.
 Options options_of(int argc, char** argv) {
-  const option known[] = {{"force", no_argument, nullptr, 'f'}, {"help", no_argument, nullptr, 'h'},
-                          {"version", no_argument, nullptr, 'v'}, {"output", required_argument, nullptr, 'o'}, {}};
+  const option known[] = {{"force", no_argument, nullptr, 'f'},
+                          {"help", no_argument, nullptr, 'h'},
+                          {"version", no_argument, nullptr, 'v'},
+                          {"output", required_argument, nullptr, 'o'},
+                          {}};
   Options options;
   for (int one = 0; (one = ::getopt_long(argc, argv, "+:o:h", known, nullptr)) != -1;) {
     if (one == 'h') std::exit(std::fputs(kHelp, stdout) < 0 ? 1 : 0);
     if (one == 'v') std::exit(std::puts("damaris " DAMARIS_VERSION) < 0 ? 1 : 0);
-    if (one == '?' || one == ':') throw Error(DC_E_ARGUMENT, format("the option '{}' is wrong; see damaris record --help", argv[optind - 1]));
+    if (one == '?' || one == ':')
+      throw Error(DC_E_ARGUMENT, format("the option '{}' is wrong; see damaris record --help", argv[optind - 1]));
     if (one == 'f') options.force = true;
     if (one == 'o') options.folder = optarg;
   }
   options.command.assign(argv + optind, argv + argc);
-  if (options.command.empty()) throw Error(DC_E_ARGUMENT, "name the program to record: damaris record -o DIR PROGRAM [ARGUMENT...]");
+  if (options.command.empty())
+    throw Error(DC_E_ARGUMENT, "name the program to record: damaris record -o DIR PROGRAM [ARGUMENT...]");
   return options;
 }
 
@@ -64,9 +69,11 @@ std::string library() {
   const auto prefix = program.parent_path().parent_path();
   std::string path = (prefix / DAMARIS_RECORDER).string();
   if (::access(path.c_str(), R_OK) != 0) path = (prefix / DAMARIS_RECORDER_IN_BUILD).string();
-  if (::access(path.c_str(), R_OK) != 0) throw Error(DC_E_IO, format("the recorder '{}' is not there; build or install damaris again", path));
+  if (::access(path.c_str(), R_OK) != 0)
+    throw Error(DC_E_IO, format("the recorder '{}' is not there; build or install damaris again", path));
   if (path.find_first_of(" :") != std::string::npos)
-    throw Error(DC_E_ARGUMENT, format("the loader cannot preload '{}': its path has a blank or a colon; install damaris elsewhere", path));
+    throw Error(DC_E_ARGUMENT,
+                format("the loader cannot preload '{}': its path has a blank or a colon; install damaris elsewhere", path));
   return path;
 }
 

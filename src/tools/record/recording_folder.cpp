@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "core/base/clock.hpp"
@@ -27,12 +28,32 @@ std::string variable(const char* name) {
   return text != nullptr ? text : "";
 }
 
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Hydra gives a job no name in the environment, but its proxies on all nodes the port of the one mpiexec: HOST:PORT. Wrappers such as
+// scripts can be between a proxy and this process.
+std::string hydra_port() {
+  const std::string option("--control-port\0", 15);
+  for (std::string process = "self"; !process.empty() && process != "0";) {
+    const std::string words = contents("/proc/" + process + "/cmdline"), status = contents("/proc/" + process + "/status");
+    if (const std::size_t at = words.find(option); at != std::string::npos) return words.c_str() + at + option.size();
+    const std::size_t parent = status.find("\nPPid:\t");
+    process = parent == std::string::npos ? "" : status.substr(parent + 7, status.find('\n', parent + 7) - parent - 7);
+  }
+  return "";
+}
+
 // What the launcher gives all processes of a job and no other one; "": the process is alone.
 std::string job() {
-  if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty()) return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
+  if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty())
+    return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
   if (const std::string name = variable("SLURM_JOB_ID"); !name.empty()) return "slurm " + name + "." + variable("SLURM_STEP_ID");
   if (variable("PMI_RANK").empty()) return "";
-  return format("pmi {} {}", ::getppid(), start_time_of(::getppid()));  // Hydra gives no name: they have the same parent
+  if (const std::string port = hydra_port(); !port.empty()) return "hydra " + port;
+  return format("pmi {} {}", ::getppid(), start_time_of(::getppid()));  // at least they have the same parent
 }
 
 Error cannot(const std::string& what, int error) {
@@ -66,7 +87,8 @@ void check_is_recording(const std::string& path) {
 }
 
 void describe(const std::string& path, const std::vector<std::string>& program) {
-  const Json about = {{"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
+  const Json about = {
+      {"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
   std::ofstream file(path + "/recording.json");
   if (!(file << text_of(about, 2) << "\n").flush()) throw cannot("write '" + path + "/recording.json'", errno);
 }

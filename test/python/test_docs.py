@@ -1,0 +1,109 @@
+"""The commands and questions of docs/tracing.md and docs/trace-format.md, in their order, in one folder, and what they are said to print."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+DOCS = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page, language):
+    return [text for word, text in BLOCK.findall((DOCS / page).read_text()) if word == language]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    if not shutil.which("lmp") or not shutil.which("mpirun.openmpi"):
+        pytest.skip("LAMMPS with OpenMPI is not installed")
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "bin").mkdir()
+    (folder / "bin/mpirun").symlink_to(shutil.which("mpirun.openmpi"))
+    return folder
+
+
+def do(place, words):
+    environment = os.environ | {"PATH": f"{place}/bin:{os.environ['PATH']}", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "DAMARIS_PYTHON": sys.executable}  # fmt: skip
+    done = subprocess.run(words, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words[-1]}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(place):
+    """What each block of commands printed."""
+    return {text: do(place, ["bash", "-euc", text]) for text in blocks("tracing.md", "sh")}
+
+
+def row(text, file):
+    """The words of a file's line in what is printed, or shown in the page."""
+    [found] = [line.split() for line in text.splitlines() if line.startswith(file + " ")]
+    return found
+
+
+def test_the_first_screens_are_as_shown(printed):
+    shown = blocks("tracing.md", "")[0]
+    for output in list(printed.values())[:2]:
+        for file in ("numbers.txt", "sorted.txt"):
+            assert row(output, file) == row(shown, file)
+    percent = next(line for line in shown.splitlines() if "%" in line)
+    assert percent.split(" were")[0] in next(iter(printed.values()))
+
+
+def test_a_model_under_mpi_is_shown_file_by_file(printed, place):
+    shown, output = blocks("tracing.md", "")[1], next(text for command, text in printed.items() if "in.melt" in command)
+    for file in ("dump.mpiio", "r.100.mpiio", "r.50.mpiio", "log.lammps", "in.melt"):
+        assert row(output, file)[-2:] == row(shown, file)[-2:] == ["rank", "0"]
+
+
+def test_csv_and_json_agree_with_the_files(printed, place):
+    assert printed
+    rows = json.loads((place / "files.json").read_text())
+    assert [list(map(str, one.values())) for one in rows if one["rank"] is not None] == [
+        list(one.values()) for one in csv.DictReader((place / "files.csv").open()) if one["rank"]]  # fmt: skip
+    written = {}
+    for one in rows:
+        written[one["file"]] = written.get(one["file"], 0) + one["written"]
+    for name in ("dump.mpiio", "log.lammps"):
+        assert written[f"{place}/{name}"] == (place / name).stat().st_size
+
+
+def test_the_ranks_gave_all_bytes_to_mpiio(printed, place):
+    output = next(text for command, text in printed.items() if "--sql" in command)
+    rows = [line.split() for line in output.splitlines() if "dump.mpiio" in line]
+    assert [one[1] for one in rows] == ["0", "1", "2"] and sum(int(one[2]) for one in rows) == (place / "dump.mpiio").stat().st_size
+
+
+def test_python_reads_it(printed, place):
+    assert printed
+    for text in blocks("tracing.md", "python"):
+        output = do(place, [sys.executable, "-c", text])
+        assert f"{place}/dump.mpiio"[:10] in output and "mpiio" in output
+
+
+def test_the_store_is_read_by_duckdb_alone(printed, place, monkeypatch):
+    assert printed
+    (place / "run").symlink_to("melt")
+    monkeypatch.chdir(place)
+    answers = [duckdb.sql(question).fetchall() for text in blocks("trace-format.md", "sql") for question in text.split(";") if question.strip()]
+    assert len(answers) == 4
+    assert {(name, rank): count for name, rank, _, count, _ in answers[0]}[f"{place}/dump.mpiio", 0] == (place / "dump.mpiio").stat().st_size
+    assert answers[1] == [] and answers[2][0][0] > 1000 and answers[3][0][1] == "exit"
+
+
+def test_the_format_page_names_each_column(printed, place):
+    page = (DOCS / "trace-format.md").read_text()
+    for table in ("calls/*", "objects", "processes", "losses"):
+        described = duckdb.sql(f"describe select * from '{place}/melt/store/{table}.parquet'").fetchall()
+        named = page.split(f"### {table.removesuffix('/*')}\n")[1].split("###")[0]
+        first_cells = {word for line in named.splitlines() if line.startswith("| ") for word in line.split("|")[1].replace(",", " ").split()}
+        assert {name for name, *_ in described} <= first_cells, table
