@@ -68,14 +68,14 @@ setup_trace_python() {
   printf '%s\n' "$want" >"$stamp"
 }
 
-# What a benchmark compares with, in the same environment. If it cannot be installed, ./dev continues without it and does not retry at each start.
+# What benchmarks compare with, in the same environment, without what else these packages name. If it cannot be installed, ./dev continues without it and does not retry at each start.
 setup_bench_python() {
   local stamp=$ROOT/.venv/stamp-bench want
   want=$(cat "$ROOT/requirements-bench.txt")
   [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
-  quietly "python for bench" "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 \
+  quietly "python for bench" "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input --retries 1 --no-deps \
     -r "$ROOT/requirements-bench.txt" ||
-    say "continuing without $(grep -v '^#' "$ROOT/requirements-bench.txt"): ./dev bench phases omits it; to try again: rm .venv/stamp-bench"
+    say "continuing without $(grep -v '^#' "$ROOT/requirements-bench.txt" | xargs): the benchmarks omit them; to try again: rm .venv/stamp-bench"
   printf '%s\n' "$want" >"$stamp"
 }
 
