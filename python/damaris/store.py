@@ -20,6 +20,12 @@ where c.layer in ('posix', 'stdio') and c.top and o.kind = 'file'
 group by all order by file, rank, host, pid, program
 """
 
+# The calls that reach files and did not fail, each with the name of its file and its duration in ns.
+STORAGE = """
+select c.*, o.name, c."end" - c."begin" as ns from calls c join objects o on o.id = c.object
+where c.layer in ('posix', 'stdio') and c.top and o.kind = 'file' and (c.flags & 1) = 0
+"""
+
 
 class Recording:
     """The tables of a store, each a DuckDB relation; `.df()` makes a data frame of one."""
@@ -31,6 +37,7 @@ class Recording:
             files = store / "calls/*.parquet" if table == "calls" else store / f"{table}.parquet"
             quoted = str(files).replace("'", "''")
             self.database.execute(f"create view {table} as select * from read_parquet('{quoted}')")
+        self.database.execute(f"create view storage as {STORAGE}")
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         return self.database.sql(sql)
