@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 
 
 def arguments(parser, words):
@@ -12,13 +13,17 @@ def arguments(parser, words):
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "findings:\n" + "\n".join(f"  {code}  {title}" for code, (title, _, _) in RULES.items())
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
+    parser.add_argument("-o", metavar="FILE", dest="output", type=Path, help="write the page there (default: RUN/report.html)")
+    parser.add_argument("--console", action="store_true", help="print the findings instead of writing the page")
     parser.add_argument("--codes", action="store_true", help="print CODE SEVERITY SECONDS of each finding, one a line")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON, with the SQL that shows each")
     parser.add_argument("--fail-above", metavar="SEVERITY", choices=("none", "low", "medium"),
                         help="exit with 1 if a finding is more severe than none, low or medium")  # fmt: skip
     given = parser.parse_args(words)
-    if given.codes and given.json:
-        parser.error("--codes and --json are two ways to print; choose one")
+    if given.codes + given.json + given.console + (given.output is not None) > 1:
+        parser.error("-o, --console, --codes and --json are ways to tell the same; choose one")
+    if given.output and not given.output.absolute().parent.is_dir():
+        parser.error(f"there is no folder '{given.output.parent}' for '{given.output.name}'")
     return given
 
 
@@ -66,8 +71,14 @@ def main(parser, words):
     elif given.json:
         json.dump({"summary": headline(run, found), "findings": [one.as_dict() for one in found]}, sys.stdout, indent=1)
         print()
-    else:
+    elif given.console:
         print_console(run, found)
+    else:
+        from damaris import page
+
+        output = given.output or Path(given.run) / "report.html"
+        page.write(run, found, headline(run, found), output)
+        print(f"{headline(run, found)}\nThe page: {output}")
     if given.fail_above:
         worst = max((SEVERITIES.index(one.severity) for one in found), default=-1)
         if worst > ("none", *SEVERITIES).index(given.fail_above) - 1:
