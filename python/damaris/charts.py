@@ -25,7 +25,7 @@ class Chart:
     def html(self, with_library: bool) -> str:
         self.figure.update_layout(template="plotly_white", margin={"t": 20, "b": 50, "l": 60, "r": 20}, font={"size": 13},
                                   legend={"orientation": "h", "y": 1.08})  # fmt: skip
-        return self.figure.to_html(full_html=False, include_plotlyjs=with_library, config={"displaylogo": False, "responsive": True})
+        return self.figure.to_html(full_html=False, include_plotlyjs=with_library, config={"displayModeBar": False, "responsive": True})
 
 
 class Charts:
@@ -145,7 +145,7 @@ class Charts:
             if counts:
                 figure.add_bar(x=[size(2**power) for power in range(low, high + 1)], y=[counts.get(power, 0) for power in range(low, high + 1)], name=kind,
                                marker_color=color)  # fmt: skip
-        figure.update_layout(xaxis={"title": "bytes, from", "type": "category"}, yaxis={"title": "calls", "type": "log"})
+        figure.update_layout(xaxis={"title": "bytes, from", "type": "category"}, yaxis={"title": "calls", "type": "log", "dtick": 1})
         [(follows, aligned)] = self.rows("""select avg(("offset" = before)::int), avg(("offset" % 4096 = 0)::int) from (
             select "offset", lag("offset" + bytes) over (partition by process, handle order by "begin") as before from storage
             where kind = 'write' and bytes > 0 and "offset" is not null)""")

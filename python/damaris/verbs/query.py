@@ -102,7 +102,7 @@ def answer(given):
     try:
         return run.files() if given.files else run.ask(given.question) if given.question else run.query(given.sql)
     except duckdb.Error as error:
-        raise damaris.Refused(f"the SQL is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
+        raise damaris.Refused(f"the question is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
 
 
 def main(parser, words):
