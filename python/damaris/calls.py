@@ -106,8 +106,8 @@ class Slabs:
         self.words = {name: pa.array(getattr(functions, name)) for name in ("layer", "kind")} | {"function": pa.array(functions.name)}
 
     def edges(self) -> list[int]:
-        begins = [part.calls["begin"][first:end:SAMPLE] + part.shift for part, (first, end) in self.parts]
-        begins = np.sort(np.concatenate(begins or [np.empty(0, np.int64)]))
+        samples = [part.calls["begin"][first:end:SAMPLE] + part.shift for part, (first, end) in self.parts]
+        begins = np.sort(np.concatenate(samples or [np.empty(0, np.int64)]))
         return np.unique(begins[:: SLAB_ROWS // SAMPLE]).tolist()
 
     def write(self, folder: Path) -> None:

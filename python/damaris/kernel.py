@@ -58,8 +58,8 @@ class Decoded:
         self.calls = np.empty(0, CALL)
         if count.value:
             memory = (ctypes.c_char * (count.value * CALL.itemsize)).from_address(at)
-            memory.owner = self  # as long as there is an array of it
-            self.calls = np.frombuffer(memory, CALL)
+            setattr(memory, "owner", self)  # it stays as long as there is an array of it
+            self.calls = np.frombuffer(memoryview(memory), CALL)
         at = library().dt_texts(trace, count)
         self.texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
                       for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip

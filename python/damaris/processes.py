@@ -96,7 +96,7 @@ def add_children(processes: list[Process]) -> None:
 
 def rows(processes: list[Process]) -> list[dict]:
     add_children(processes)
-    last = {}  # of each pid: when its last program began
+    last: dict[tuple, int] = {}  # of each pid: when its last program began
     for one in processes:
         key = (one.host, one.facts.get("pid"))
         last[key] = max(last.get(key, 0), _int(one.facts, "monotonic"))

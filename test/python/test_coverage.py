@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 import raw_files as raw
 
 PATH_1 = raw.text(raw.PATH, "/d/a", object=1)
@@ -16,6 +17,17 @@ def test_what_the_kernel_counted_is_compared_with_what_was_seen(run, rows, numbe
     raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 600, 387) + raw.end(100, wchar=2000, own=900, dropped=100)))
     assert rows(PROCESSES) == [(100, "exit", 987, 1000)]
     assert "98.7 % of the bytes written were seen (987 of 1,000)" in verb("info", run)[1]
+
+
+@pytest.mark.parametrize(("seen", "said"), [(1000, "100.0 %"), (999, "99.9 %"), (998, "99.8 %"), (0, "0.0 %")])
+def test_the_share_is_never_rounded_up(run, number, verb, seen, said):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, seen) + raw.end(100, wchar=1000)))
+    assert f"\n{said} of the bytes written were seen ({seen:,} of 1,000)" in verb("info", run)[1]
+
+
+def test_a_share_close_to_all_has_more_digits(run, number, verb):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 999_999) + raw.end(100, wchar=1_000_000)))
+    assert "99.999 % of the bytes written were seen" in verb("info", run)[1]
 
 
 def test_bytes_that_wait_in_a_stream_have_not_been_written(run, rows, number):

@@ -3,6 +3,8 @@
 import json
 import math
 import shlex
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,11 +44,12 @@ def coverage(seen: int, counted: int) -> str:
     missing = "writes through mmap or io_uring, of static programs, and by system calls past the C library"
     if not counted:
         return f"The kernel counted no bytes written. Not seen are {missing}."
-    percent = math.floor(1000 * seen / counted) / 10  # 100.0 is all of them
+    digits = 1 if 1000 * seen < 999 * counted or seen == counted else 3  # 100.0 is all of them
+    percent = math.floor(100 * 10**digits * seen / counted) / 10**digits
     return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
 
 
-def warnings(run, killed: int, running: int, unknown: int):
+def warnings(run, killed: int, running: int, unknown: int) -> Iterator[str]:
     from damaris.verbs import text
 
     if killed:
@@ -65,7 +68,7 @@ def warnings(run, killed: int, running: int, unknown: int):
         yield f"{why[0].upper()}{why[1:]}{lost}{where}."
 
 
-def main(parser, words):
+def main(parser: ArgumentParser, words: list[str]) -> None:
     parser.description = "One screen about a recording: who ran, how long, calls and bytes of each layer, the largest files, and what was not seen."
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     given = parser.parse_args(words)

@@ -4,13 +4,14 @@ import argparse
 import csv
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 ROWS = 200  # of a table on the terminal
 DATA = (".csv", ".json", ".parquet")
 
 
-def arguments(parser, words):
+def arguments(parser: ArgumentParser, words: list[str]) -> Namespace:
     from damaris import grammar
 
     parser.description = "Answers a question about a recording, as a table, a picture, or raw numbers as CSV, JSON or Parquet."
@@ -66,8 +67,8 @@ def print_table(columns, rows) -> None:
 
     shown = [[text.number(one) if isinstance(one, float) else "" if one is None else str(one) for one in row] for row in rows]
     numbers = [name for i, name in enumerate(columns) if all(isinstance(row[i], int | float | None) for row in rows)]
-    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers),
-              shrink="target" if "target" in columns and any(row[columns.index("target")] for row in rows) else None)  # fmt: skip
+    shrinks = "target" in columns and any(row[columns.index("target")] for row in rows)
+    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers), shrink="target" if shrinks else None, whole=not shrinks)
 
 
 def write_raw(columns, rows, as_json: bool, file) -> None:
@@ -105,7 +106,7 @@ def answer(given):
         raise damaris.Refused(f"the question is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
 
 
-def main(parser, words):
+def main(parser: ArgumentParser, words: list[str]) -> None:
     given = arguments(parser, words)
     if given.files and not (given.csv or given.json or given.output):
         import damaris
