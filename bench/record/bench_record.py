@@ -6,6 +6,7 @@ README.md beside this file says what is measured.
 
 import argparse
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "e
 
 from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
-from rows import quotient, row  # noqa: E402
+from rows import row  # noqa: E402
 from run_cm1 import RunFailed, command_line, prepare  # noqa: E402
 
 BUILD = Path(os.environ.get("DAMARIS_BUILD_DIR", ROOT / "build/dev"))
@@ -84,7 +85,7 @@ def traced(tracer, place):
 
 
 def run(words, place, environment=None):
-    """What it printed, its processor seconds and its peak memory in bytes, with all of its children."""
+    """What it printed, and its processor seconds with all of its children."""
     with (place / "printed").open("wb") as printed:
         child = subprocess.Popen([str(word) for word in words], cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=printed,
                                  stderr=subprocess.STDOUT)  # fmt: skip
@@ -93,7 +94,7 @@ def run(words, place, environment=None):
     text = (place / "printed").read_text(errors="replace")
     if child.returncode != 0:
         raise RunFailed(f"{' '.join(map(str, words))} ended with {child.returncode}: {text[-500:]}")
-    return text, used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss
+    return text, used.ru_utime + used.ru_stime
 
 
 def in_memory(words, place):
@@ -131,14 +132,11 @@ def stored(place):
 
 
 def unify(place, options):
-    """Slots a second of processor time, and the peak of memory a call less that of a small recording."""
-    peaks = []
-    for count in (1000, options.slots):
-        before, environment = traced("damaris", place)
-        run([*before, BUILD / "bench/damaris_bench_calls", "write", count, place / "file"], place, environment)
-        _, cpu, peak = run(["damaris", "unify", place / "run"], place)
-        peaks.append(peak)
-    return options.slots / cpu, (peaks[1] - peaks[0]) / options.slots
+    """The rows of bench_unify.py."""
+    words = [sys.executable, Path(__file__).with_name("bench_unify.py"), "--slots", options.slots]
+    found = json.loads(run(words, place, dict(os.environ, TMPDIR=str(place)))[0])
+    return [row("unify: million slots a CPU second", [found["million_slots_a_cpu_second"]] * 3, "higher", 1.5, 2.5),
+            row("unify: peak memory a call, bytes", [found["peak_bytes_a_call"]] * 3, "lower", 250, 200)]  # fmt: skip
 
 
 def measure(console, place, options):
@@ -160,9 +158,7 @@ def measure(console, place, options):
         prepare(place, STORM)
         run(command_line(3, before=before), place, environment)
         rows.append(row("bytes stored for a call of the mini-app", [stored(place)] * 3, "lower", 10, 7))
-    speed, memory = unify(place, options)
-    rows += [row("unify: million slots a CPU second", [speed / 1e6] * 3, "higher", 1.5, 2.5),
-             row("unify: peak memory a call, bytes", [memory] * 3, "lower", 250, 200)]  # fmt: skip
+    rows += unify(place, options)
     notes += [] if dftracer() else ["dftracer is not installed, so nothing is compared with it."]
     notes += [] if can_mount() else ["Only root can make a file system in memory: the blocks of 4 KiB went to the folder."]
     table = dict(text=f"Processor time of a call in ns, of LAMMPS in s; medians of {options.repeats} runs.", heads=["", *tracers],
@@ -171,25 +167,26 @@ def measure(console, place, options):
     return dict(settings=dict(repeats=options.repeats, calls=options.calls, slots=options.slots), details=found, rows=rows, table=table, notes=notes)
 
 
-def added(ours, base):
-    """Of the pairs: median, and where the medians of resampled pairs are."""
-    differences = np.subtract(ours, base)
-    medians = np.median(np.random.default_rng(7).choice(differences, (1000, len(differences))), axis=1)
-    return np.median(differences), *np.quantile(medians, (0.025, 0.975))
+def middle(values):
+    """The median, and where the medians of resampled values are."""
+    medians = np.median(np.random.default_rng(7).choice(values, (1000, len(values))), axis=1)
+    return np.median(values), *np.quantile(medians, (0.025, 0.975))
 
 
 def rows_of(found):
-    rows = []
-    for kind, (good, aim) in ADDED.items():
-        if kind in found:
-            rows.append(row(f"ns added to {CALLS[kind]}", added(found[kind]["damaris"], found[kind]["none"]), "lower", good, aim))
-    each = {thing: {tracer: [[one] for one in runs] for tracer, runs in of.items()} for thing, of in found.items()}
-    for thing, name, good, aim in (("lammps", "LAMMPS, recorded / not", 1.02, 1.01), ("block", "4 KiB writes, recorded / not", 1.10, 1.05)):
-        if thing in each:
-            rows.append(row(name, quotient(each[thing]["damaris"], each[thing]["none"]), "lower", good, aim))
+    def added(kind):
+        return middle(np.subtract(found[kind]["damaris"], found[kind]["none"]))
+
+    def ratio(kind, base):
+        return middle(np.divide(found[kind]["damaris"], found[kind][base]))
+
+    rows = [row(f"ns added to {CALLS[kind]}", added(kind), "lower", *budget) for kind, budget in ADDED.items() if kind in found]
+    if "lammps" in found:
+        rows.append(row("LAMMPS, recorded / not", ratio("lammps", "none"), "lower", 1.02, 1.01))
+    rows.append(row("4 KiB writes, recorded / not", ratio("block", "none"), "lower", 1.10, 1.05))
     for kind in ("read", "write", "stdio", "block"):
-        if each[kind].get("dftracer"):
-            rows.append(row(f"{CALLS[kind]}, damaris / dftracer", quotient(each[kind]["damaris"], each[kind]["dftracer"]), "lower", 1, 0.5))
+        if found[kind].get("dftracer"):
+            rows.append(row(f"{CALLS[kind]}, damaris / dftracer", ratio(kind, "dftracer"), "lower", 1, 0.5))
     return rows
 
 
