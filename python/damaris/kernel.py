@@ -17,6 +17,7 @@ CALL = np.dtype(
     [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 LIBRARY = "libdamaris_trace.so"
+LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
 PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
 FAILED, CUT = 1, 4  # of a call's flags
 SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
@@ -101,6 +102,9 @@ class Functions:
         for one in known:
             for key in ("name", "layer", "kind", "place"):
                 getattr(self, key)[one["number"]] = one[key]
+        self.layer_bit = np.array([1 << LAYERS.index(one) if one in LAYERS else 0 for one in self.layer], np.uint8)
+        # What gives bytes to the kernel: a stream's writes do not come through the wrapper of write().
+        self.writes_files = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(self.kind, self.layer, strict=True)])
         self.roles = bytes(
             SEEKS * (kind == "seek") | SEQUENTIAL * (kind in ("read", "write")) | OFFSET * (place == "offset")
             for kind, place in zip(self.kind, self.place, strict=True)

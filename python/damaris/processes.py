@@ -45,9 +45,8 @@ class Process:
         return self.facts.get("host", "")
 
     def see(self, calls: np.ndarray, top: np.ndarray, functions: Functions) -> None:
-        """Counts what it gave to the kernel. A stream's writes do not come through the wrapper of write()."""
-        writes = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(functions.kind, functions.layer, strict=True)])
-        counted = top & writes[calls["function"]]
+        """Counts what it gave to the kernel."""
+        counted = top & functions.writes_files[calls["function"]]
         if self.last_words:
             counted &= calls["end"] <= self.ended_at
         self.seen = _clipped(int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending"))

@@ -87,6 +87,13 @@ def test_losses_and_what_was_not_observed_are_told(run, number, verb):
     assert "Not observed: the plugin hdf5 has a symbol scope of its own (2 processes)." in output
 
 
+def test_clocks_of_several_hosts_are_not_trusted(run, number, verb):
+    for host in ("n1", "n2"):
+        raw.write(run, raw.chunk(raw.process(host=host) + PATH_1 + writes(number, 8) + raw.end(100, wchar=8)), name=f"{host}.100.1")
+    output = verb("info", run)[1]
+    assert "2 processes on 2 hosts" in output and "the clocks of 2 hosts" in output
+
+
 def test_a_process_that_runs_is_told(run, number, verb):
     raw.write(run, raw.chunk(raw.process(pid=os.getpid(), host=os.uname().nodename) + PATH_1 + writes(number, 8)))
     assert "1 process still running" in verb("info", run)[1]

@@ -49,9 +49,11 @@ def coverage(seen: int, counted: int) -> str:
     return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
 
 
-def warnings(run, killed: int, running: int, unknown: int) -> Iterator[str]:
+def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterator[str]:
     from damaris.verbs import text
 
+    if hosts > 1:
+        yield f"Times are by the clocks of {hosts} hosts: how far these differ is not known."
     if killed:
         was, its = ("was", "its") if killed == 1 else ("were", "their")
         yield (f"{text.many(killed, 'process')} {was} killed: {its} bytes are counted, {its} coverage is not known. "
@@ -89,5 +91,5 @@ def main(parser: ArgumentParser, words: list[str]) -> None:
             out.print()
             files.show("Files with most bytes written", shown)
     out.print()
-    for line in [coverage(seen, counted)] * (begin is not None) + list(warnings(run, *ends)):
+    for line in [coverage(seen, counted)] * (begin is not None) + list(warnings(run, hosts, *ends)):
         out.print(line)
