@@ -1,6 +1,7 @@
 """What costs a program time in storage, by rules over the view `storage` of a recording. Each finding has a stable code, a severity by the share of the processes'
 time at stake, evidence, the question that shows it, and advice."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -75,12 +76,26 @@ def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
 
+def family_of(name: str) -> str:
+    """Of step12_rank3.dat: step#_rank#.dat, as regexp_replace(name, '[0-9]+', '#', 'g') in SQL."""
+    return re.sub("[0-9]+", "#", name)
+
+
 def worst(facts: Facts, sql: str, query: str, tell: Callable) -> Iterator[Case]:
-    """The row of `sql` (name, ranks, count, bytes, seconds, ...) with most seconds beyond its bytes."""
-    rows = [(facts.beyond(row[4], row[3]), row) for row in facts.rows(sql)]
-    if rows:
-        seconds, row = max(rows, key=lambda one: one[0])
-        yield Case(seconds, row[1], tell(row), query.format(name=row[0].replace("'", "''")))
+    """The rows of `sql` are (name, ranks, count, bytes, seconds, ...), one a file. Of the family of files with most seconds beyond its bytes, the
+    sums; `tell` gets the names in words, the sums, and the row of its worst file."""
+    families: dict[str, list[tuple]] = {}
+    for row in facts.rows(sql):
+        families.setdefault(family_of(row[0]), []).append(row)
+    cases = []
+    for family, rows in families.items():
+        count, moved, seconds = (sum(row[i] for row in rows) for i in (2, 3, 4))
+        names = rows[0][0] if len(rows) == 1 else f"{len(rows)} files like {family}"
+        ranks = sorted(set().union(*(row[1] for row in rows)))
+        where = "regexp_replace(name, '[0-9]+', '#', 'g') = '" + family.replace("'", "''") + "'"
+        evidence = tell(names, ranks, count, moved, seconds, max(rows, key=lambda row: row[4]))
+        cases.append(Case(facts.beyond(seconds, moved), ranks, evidence, query.format(files=where)))
+    yield from sorted(cases, key=lambda case: -case.seconds)[:1]
 
 
 def file_per_process(facts: Facts) -> Iterator[Case]:
@@ -107,9 +122,9 @@ def metadata_storm(facts: Facts) -> Iterator[Case]:
 def small_writes(facts: Facts) -> Iterator[Case]:
     yield from worst(facts, f"""select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, median(bytes) from storage
         where kind = 'write' and bytes > 0 group by name
-        having count(*) > 100 and quantile_cont(bytes, 0.9) < {SMALL}""", "select bytes, count(*), sum(ns) / 1e9 from storage where name = '{name}' and kind = 'write' group by all order by 2 desc",
-        lambda row: f"{row[2]:,} writes of {row[5]:,.0f} bytes (median) into {row[0]} took {row[4]:.3g} s; {row[3]:,} bytes in large writes take "
-                    f"{row[3] / facts.rate:.3g} s here")  # fmt: skip
+        having count(*) > 100 and quantile_cont(bytes, 0.9) < {SMALL}""", "select bytes, count(*), sum(ns) / 1e9 from storage where {files} and kind = 'write' group by all order by 2 desc",
+        lambda names, ranks, count, moved, seconds, row: f"{count:,} writes of {row[5]:,.0f} bytes (median) into {names} took {seconds:.3g} s; "
+                    f"{moved:,} bytes in large writes take {moved / facts.rate:.3g} s here")  # fmt: skip
 
 
 def unaligned(facts: Facts) -> Iterator[Case]:
@@ -140,8 +155,9 @@ def interleaved(facts: Facts) -> Iterator[Case]:
           where kind = 'write' and bytes between 1 and {16 * SMALL} and "offset" is not null)
         select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, avg((before <> process)::int)
         from writes group by name having count(distinct process) > 1 and avg((before <> process)::int) > 0.5 and count(*) > 16""",
-        "select \"offset\", bytes, process from storage where name = '{name}' and kind = 'write' order by 1",
-        lambda row: f"{len(row[1])} processes wrote {row[0]} in {row[2]:,} pieces; {percent(row[5], 1)} of them lie beside those of another process")  # fmt: skip
+        "select name, \"offset\", bytes, process from storage where {files} and kind = 'write' order by 1, 2",
+        lambda names, ranks, count, moved, seconds, row: f"{len(ranks)} processes wrote {names} in {count:,} pieces; {percent(row[5], 1)} of them lie "
+                    "beside those of another process")  # fmt: skip
 
 
 def independent(facts: Facts) -> Iterator[Case]:
@@ -151,8 +167,8 @@ def independent(facts: Facts) -> Iterator[Case]:
           and function in ('MPI_File_write', 'MPI_File_write_at', 'MPI_File_iwrite_at') and bytes between 1 and {16 * SMALL})
         select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, avg((before <> process)::int)
         from writes group by name having count(distinct process) > 1 and avg((before <> process)::int) > 0.25 and count(*) > 16""",
-        "select function, process, count(*), sum(bytes) from calls join objects o on o.id = object where o.name = '{name}' and layer = 'mpiio' group by all",
-        lambda row: f"{row[2]:,} independent MPI-IO writes of {len(row[1])} processes lie side by side in {row[0]}")  # fmt: skip
+        "select name, function, process, count(*), sum(bytes) from calls join objects o on o.id = object where {files} and layer = 'mpiio' group by all",
+        lambda names, ranks, count, moved, seconds, row: f"{count:,} independent MPI-IO writes of {len(ranks)} processes lie side by side in {names}")  # fmt: skip
 
 
 def phases(facts: Facts) -> list[tuple]:
