@@ -43,7 +43,7 @@ std::uint64_t clock_ns(clockid_t clock) {
 int open_path(int flags) {
   const long low = ::syscall(SYS_openat, AT_FDCWD, file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
   if (low < 0) return -1;
-  for (const int lowest : {60'000, 900, 200}) {
+  for (const int lowest : {60'000, 900, 200, 50, 10}) {
     const long high = ::syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, lowest);
     if (high < 0) continue;
     ::syscall(SYS_close, low);

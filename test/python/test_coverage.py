@@ -72,6 +72,13 @@ def test_a_write_in_which_the_process_died_counts_with_what_was_asked(run, rows,
     assert "1 write had not returned when the process died" in " ".join(verb("info", run)[1].split())
 
 
+def test_without_last_words_the_share_is_not_known_and_without_bytes_there_is_none(run, number, verb):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8)))
+    assert "was seen is not known: no process has ended by itself." in " ".join(verb("info", run)[1].split())
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8, function="read") + raw.end(100)))
+    assert "The kernel counted no bytes written." in verb("info", run)[1]
+
+
 def test_the_last_words_are_the_ones_that_count(run, rows, number):
     raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8) + raw.end(50, "finalize", wchar=4) + raw.end(100, "_exit", wchar=8)))
     assert rows(PROCESSES) == [(100, "_exit", 8, 8)]

@@ -64,6 +64,11 @@ def test_a_call_that_was_left_is_not_around_later_ones(case, tmp_path):
         where o.name like '%/outside'""").fetchall() == [(True, 0)]
 
 
+def test_the_recorder_takes_no_standard_descriptor_where_few_are_allowed(tmp_path):
+    _, recorded = both(["sh", "-c", f"ulimit -n 64; exec '{PROGRAMS}/recorded_process' without_standard"], tmp_path)
+    assert recorded.status == 0 and recorded.written() == CASES["without_standard"]
+
+
 def test_a_pipe_and_a_terminal_are_no_files(tmp_path):
     plain, recorded = both([PROGRAMS / "recorded_process", "prints"], tmp_path)
     assert (plain.status, plain.out, plain.err) == (6, b"a line\n", b"a complaint\n")

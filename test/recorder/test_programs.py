@@ -115,6 +115,15 @@ def test_a_rank_that_dies_has_left_all_that_it_wrote(how, tmp_path):
         assert run.one("select count(*) from processes where ended = 'exit'") == 3
 
 
+def test_tools_of_the_system(tmp_path):
+    script = """seq 20000 | sort -r -o sorted; cp sorted copied; split -b 50000 copied part.; seq 10 >>copied; tee also <sorted >/dev/null
+        dd if=sorted of=blocks bs=777 status=none; gzip -n -c copied >copied.gz; tar cf all.tar --mtime=@0 sorted blocks"""
+    plain, recorded = both(["sh", "-c", script], tmp_path, traced=True)
+    same_files(plain, recorded)
+    same_as_strace(recorded)
+    assert recorded.written() == recorded.sizes()
+
+
 def test_h5py(tmp_path):
     script = "import h5py; f = h5py.File('one.h5', 'w'); f.create_dataset('field', data=list(range(10000))); f.close(); print('done')"
     plain, recorded = both([sys.executable, "-c", script], tmp_path, traced=True)

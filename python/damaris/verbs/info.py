@@ -16,7 +16,7 @@ order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], la
 """
 JOB = """
 select count(distinct rank), max(ranks), count(distinct (host, pid)), count(distinct host), min(begin), max("end"),
-       coalesce(sum(least(seen, counted)) filter (counted is not null), 0), coalesce(sum(counted), 0), count(*) filter (ended = 'killed'),
+       coalesce(sum(least(seen, counted)) filter (counted is not null), 0), sum(counted), count(*) filter (ended = 'killed'),
        count(*) filter (ended = 'running'), count(*) filter (ended = 'unknown')
 from processes
 """
@@ -40,10 +40,11 @@ def layers(rows) -> list[list[str]]:
     return [[layer, f"{calls:,}", *(text.size(count) if count else "" for count in moved), f"{seconds:.3f}"] for layer, calls, *moved, seconds in rows]
 
 
-def coverage(seen: int, counted: int) -> str:
+def coverage(seen: int, counted: int | None) -> str:
     missing = "writes through mmap or io_uring, of static programs, and by system calls past the C library"
     if not counted:
-        return f"The kernel counted no bytes written. Not seen are {missing}."
+        known = "The kernel counted no bytes written." if counted == 0 else "Which share of the written bytes was seen is not known: no process has ended by itself."
+        return f"{known} Not seen are {missing}."
     digits = 1 if 1000 * seen < 999 * counted or seen == counted else 3  # 100.0 is all of them
     percent = math.floor(100 * 10**digits * seen / counted) / 10**digits
     return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
