@@ -41,8 +41,12 @@ inline std::uint64_t now_ns() {
 // What a function returns that is nowhere to be found.
 template <class Result>
 Result missing() {
-  if constexpr (std::is_signed_v<Result>) return -1;
-  return Result();
+  if constexpr (std::is_void_v<Result>)
+    return;
+  else if constexpr (std::is_signed_v<Result>)
+    return -1;
+  else
+    return Result();
 }
 // How a layer tells of a failure: a negative number or no pointer, or, as MPI, another number than 0.
 template <class Result>
@@ -62,10 +66,12 @@ class Call {
   // child closes and copies descriptors, and nothing else: it gets no file.
   bool enter(const void* frame, bool is_first) {
     Thread& thread = this_thread;
+    // The stack grows downwards: what is not above this frame has been left, by longjmp or an exception.
+    if (__builtin_expect(thread.quiet != nullptr && thread.quiet < frame, 0)) thread.quiet = nullptr;
     const bool is_new = thread.chunk == nullptr;
-    if (__builtin_expect(thread.quiet || (is_new && ((!is_first && !has_file) || !attach(thread))), 0)) return false;
+    if (__builtin_expect(thread.quiet != nullptr || (is_new && ((!is_first && !has_file) || !attach(thread))), 0)) return false;
     unsigned depth = thread.depth;
-    // The stack grows downwards: a call whose frame is not above this one has been left, by longjmp or an exception.
+    frame_ = frame;
     while (depth > 0 && depth <= kMostFrames && thread.frames[depth - 1] <= frame) --depth;
     if (depth < kMostFrames) thread.frames[depth] = frame;
     depth_ = depth;
@@ -77,13 +83,13 @@ class Call {
   template <class Ask>
   void look(Ask ask) {
     const int error = errno;
-    this_thread.quiet = true;
+    this_thread.quiet = frame_;
     ask();
-    this_thread.quiet = false;
+    this_thread.quiet = nullptr;
     errno = error;
   }
   // For all that happens inside: MPI_Init opens hundreds of files of its own.
-  void be_silent() { this_thread.quiet = true; }
+  void be_silent() { this_thread.quiet = frame_; }
 
   void begin() { begin_ = now_ns(); }
 
@@ -105,7 +111,7 @@ class Call {
     errno_ = errno;
     failed = has_failed;
     error_ = error;
-    this_thread.quiet = true;
+    this_thread.quiet = frame_;
     duration_ = end - begin_;
   }
 
@@ -113,7 +119,7 @@ class Call {
     Thread& thread = this_thread;
     if (object != kDropped) put(thread, function, object, bytes, place);
     thread.depth = depth_;
-    thread.quiet = false;
+    thread.quiet = nullptr;
     errno = errno_;
   }
 
@@ -146,6 +152,7 @@ class Call {
     thread.next += (flags & trace::has_more) != 0 ? 2 : 1;
   }
 
+  const void* frame_ = nullptr;
   std::uint64_t begin_ = 0, duration_ = 0;
   unsigned depth_ = 0;
   int errno_ = 0, error_ = 0;

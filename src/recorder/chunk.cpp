@@ -1,5 +1,6 @@
 #include "recorder/chunk.hpp"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "recorder/process_file.hpp"
+#include "recorder/real.hpp"
 
 namespace damaris::recorder {
 
@@ -25,7 +27,13 @@ constexpr unsigned kMostFree = 4096;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t at_thread_end;
 std::uint32_t threads;
-bool recorded;
+bool recorded, prepared;
+
+// Where losses are counted: the head of the process's first chunk in its file.
+trace::ChunkHead* counted_in;
+// Chunks in memory, for which the file system had no room.
+constexpr unsigned kMostHomeless = 256;
+Thread* homeless[kMostHomeless];
 
 // Chunks of threads that have ended; the next thread goes on with one, and so with its number.
 struct Free {
@@ -33,10 +41,39 @@ struct Free {
 } free_chunks[kMostFree];
 unsigned free_count;
 
-trace::Slot* map_chunk() {
-  void* chunk = process_file::map_chunk();
-  if (chunk == nullptr) chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return chunk == MAP_FAILED ? nullptr : static_cast<trace::Slot*>(chunk);
+void lose(std::uint64_t chunks, std::uint64_t slots) {
+  if (counted_in == nullptr) return;
+  __atomic_fetch_add(&counted_in->lost_chunks, chunks, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&counted_in->lost_slots, slots, __ATOMIC_RELAXED);
+}
+
+std::uint64_t filled(const Thread& thread) { return static_cast<std::uint64_t>(thread.next - thread.chunk - 2); }
+
+trace::Slot* map_in_memory(Thread& thread) {
+  void* const chunk = ::mmap(nullptr, trace::kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (chunk == MAP_FAILED) return nullptr;
+  lose(1, 0);
+  for (Thread*& one : homeless)
+    if (one == nullptr) {
+      one = &thread;
+      break;
+    }
+  return static_cast<trace::Slot*>(chunk);
+}
+
+// Calls that other libraries make after this, at the end of the same thread, attach it anew.
+void detach(Thread& thread) {
+  ::pthread_mutex_lock(&lock);
+  for (Thread*& one : homeless) {
+    if (one != &thread) continue;
+    lose(0, filled(thread));
+    one = nullptr;
+    ::munmap(thread.chunk, trace::kChunkBytes);
+    thread.chunk = nullptr;
+  }
+  if (thread.chunk != nullptr && free_count < kMostFree) free_chunks[free_count++] = {thread.chunk, thread.next};
+  ::pthread_mutex_unlock(&lock);
+  thread = Thread{};
 }
 
 void begin_chunk(trace::Slot* chunk, std::uint32_t thread) {
@@ -49,7 +86,20 @@ void begin_chunk(trace::Slot* chunk, std::uint32_t thread) {
   std::memcpy(chunk, &head, sizeof head);
 }
 
+// At the first call, which may be in the constructor of a library that comes before this one's.
+void prepare() {
+  if (prepared) return;
+  prepared = true;
+  ::pthread_key_create(&at_thread_end, [](void* ended) { detach(*static_cast<Thread*>(ended)); });
+  ::pthread_atfork(nullptr, nullptr, forget_parent);
+  look_up_posix();
+  look_up_stdio();
+  look_up_special();
+  ::dlerror();  // some names are in newer libraries only
+}
+
 bool attach_locked(Thread& thread) {
+  prepare();
   if (!has_file) recorded = process_file::open();
   has_file = true;
   if (!recorded) return false;
@@ -61,40 +111,35 @@ bool attach_locked(Thread& thread) {
     thread.end = thread.chunk + kSlots;
     return true;
   }
-  thread.chunk = map_chunk();
+  thread.chunk = static_cast<trace::Slot*>(process_file::map_chunk());
+  const bool in_file = thread.chunk != nullptr;
+  if (!in_file) thread.chunk = map_in_memory(thread);
   if (thread.chunk == nullptr) return false;
   begin_chunk(thread.chunk, threads);
+  if (in_file && counted_in == nullptr) counted_in = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
   thread.next = thread.chunk + 2;
   thread.end = thread.chunk + kSlots;
   if (threads++ == 0) process_file::describe_process();
   return true;
 }
 
-// Calls that other libraries make after this, at the end of the same thread, attach it anew.
-void detach(void* ended) {
-  Thread& thread = *static_cast<Thread*>(ended);
-  ::pthread_mutex_lock(&lock);
-  if (thread.chunk != nullptr && free_count < kMostFree) free_chunks[free_count++] = {thread.chunk, thread.next};
-  ::pthread_mutex_unlock(&lock);
-  thread = Thread{};
-}
-
 __attribute__((constructor)) void start() {
-  ::pthread_key_create(&at_thread_end, detach);
-  ::pthread_atfork(nullptr, nullptr, forget_parent);
+  ::pthread_mutex_lock(&lock);
+  prepare();
+  ::pthread_mutex_unlock(&lock);
 }
 __attribute__((destructor)) void finish() { say_last_words("exit"); }
 
 }  // namespace
 
 bool attach(Thread& thread) {
-  if (thread.refused) return false;
+  if (thread.refused || thread.in_vfork) return false;
   const int error = errno;
-  thread.quiet = true;
+  thread.quiet = __builtin_frame_address(0);
   ::pthread_mutex_lock(&lock);
   thread.refused = !attach_locked(thread);
   ::pthread_mutex_unlock(&lock);
-  thread.quiet = false;
+  thread.quiet = nullptr;
   errno = error;
   return !thread.refused;
 }
@@ -102,14 +147,11 @@ bool attach(Thread& thread) {
 void append_chunk(Thread& thread) {
   auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
   const bool written = process_file::append(thread.chunk);
-  const auto slots = static_cast<std::int64_t>(thread.next - thread.chunk - 2);
+  if (!written) lose(1, filled(thread));
   // Emptied before its number changes: a reader takes the fuller one of two chunks with the same number.
   std::memset(thread.chunk + 2, 0, trace::kChunkBytes - sizeof *head);
   __atomic_store_n(&head->sequence, head->sequence + 1, __ATOMIC_RELEASE);
   thread.next = thread.chunk + 2;
-  if (written) return;
-  constexpr char kWhy[] = "the file system refused a chunk";
-  put_text({trace::loss, 0, slots}, kWhy, sizeof kWhy - 1);
 }
 
 void put_text(const TextHead& head, const char* text, std::size_t bytes) {
@@ -133,18 +175,24 @@ void put_unobserved(const char* what) {
   if (thread.quiet || (thread.chunk == nullptr && !attach(thread))) return;
   char text[1024];
   const int length = std::snprintf(text, sizeof text, "not observed: %s", what);
-  thread.quiet = true;
+  thread.quiet = __builtin_frame_address(0);
   put_text({trace::loss}, text, length < static_cast<int>(sizeof text) ? static_cast<std::size_t>(length) : sizeof text - 1);
-  thread.quiet = false;
+  thread.quiet = nullptr;
 }
 
 void say_last_words(const char* how) {
   Thread& thread = this_thread;
   // A process without a call leaves no file.
-  if (!recorded || (thread.chunk == nullptr && !attach(thread))) return;
-  thread.quiet = true;
+  if (!recorded || thread.in_vfork || (thread.chunk == nullptr && !attach(thread))) return;
+  thread.quiet = __builtin_frame_address(0);
+  ::pthread_mutex_lock(&lock);
+  for (Thread*& one : homeless) {
+    if (one != nullptr) lose(0, filled(*one));
+    one = nullptr;
+  }
+  ::pthread_mutex_unlock(&lock);
   process_file::describe_end(how, unrecorded_bytes);
-  thread.quiet = false;
+  thread.quiet = nullptr;
 }
 
 void forget_parent() {
@@ -152,6 +200,8 @@ void forget_parent() {
   lock = PTHREAD_MUTEX_INITIALIZER;
   threads = free_count = 0;
   has_file = recorded = false;
+  counted_in = nullptr;
+  std::memset(homeless, 0, sizeof homeless);
   unrecorded_bytes = 0;
   process_file::forget_parent();
 }

@@ -17,11 +17,13 @@ struct Thread {
   trace::Slot* next;
   trace::Slot* end;
   trace::Slot* chunk;  // nullptr before its first call
-  bool quiet;          // in the recorder: what it calls itself, and signal handlers, are not recorded
+  const void* quiet;   // frame of a wrapper: what the recorder calls itself, and signal handlers then, are not recorded; nullptr: no
+  bool in_vfork;       // a child of vfork has this memory
   bool refused;        // it has no chunk, and gets none
   unsigned depth;
   const void* frames[kMostFrames];
 };
+const void* const kEverything = reinterpret_cast<const void*>(~std::uintptr_t{0});  // a `quiet` above all frames
 extern thread_local Thread this_thread __attribute__((tls_model("initial-exec")));
 
 // Whether the process has made a call that counts as its first.

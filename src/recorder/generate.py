@@ -16,6 +16,7 @@ real_address where the real function is. Keys:
   also    other names of the same function, each with its own wrapper
   list    the function that takes the arguments behind `...` as a va_list
   mode    the parameter with the flags by which open has a mode behind `...`
+  more    the type of the one argument behind `...`
   status  the parameter that the program may leave out with MPI_STATUS_IGNORE
   silent  1: what happens inside is not recorded
 Output: wrappers_LAYER.cpp, functions.json, by which a reader names numbers, and exports.map, the names that programs see.
@@ -31,7 +32,7 @@ LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "damaris")  # a layer's func
 FIRST, STRIDE = 16, 100  # trace::kFirstCall
 PROTOTYPE = re.compile(r"(?P<kind>\w+) (?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)(?P<array>\[\d*\])?$")
-KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "status", "silent"}
+KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "more", "status", "silent"}
 ERRORS = {
     "errno": "is_negative(result), errno",
     "negative": "is_negative(result), static_cast<int>(result)",
@@ -82,8 +83,9 @@ class Probe:
         """The type and name of the real function, and what it is called with."""
         types = [one["type"].strip() + ("*" if one["array"] else "") for one in self.named]
         arguments = [one["name"] for one in self.named]
-        if "mode" in self.keys:
-            return f"{self.result}({', '.join([*types, '...'])})", name, [*arguments, "mode"]
+        for key in ("mode", "more"):
+            if key in self.keys:
+                return f"{self.result}({', '.join([*types, '...'])})", name, [*arguments, key]
         if "list" in self.keys:
             return f"{self.result}({', '.join([*types, 'va_list'])})", self.keys["list"], [*arguments, "list"]
         return f"{self.result}({', '.join(types)})", name, arguments
@@ -102,16 +104,18 @@ class Probe:
         return [*lines, "if (recorded) call.begin();", *(["if (recorded) call.be_silent();"] if "silent" in self.keys else [])]
 
     def ending(self, number):
-        """Bytes of a write that is not recorded count: they are among those that the kernel saw."""
+        """Of a call that failed, and of one that is not recorded, no library is asked. But bytes of a write that is not recorded count: they
+        are among those that the kernel saw."""
         counted = self.kind == "write" and self.table["errors"] == "errno"
-        lines = [f"const std::uint64_t bytes = moved({self.expression('bytes')});"]
-        lines.append(f"if (!recorded) return {'count_unrecorded(bytes), ' if counted else ''}result;")
+        bytes_, end = self.expression("bytes"), "return;" if self.result == "void" else "return result;"
+        lines = [f"if (!recorded) {{ {f'count_unrecorded(moved({bytes_})); ' if counted else ''}{end} }}"]
         lines.append(f"call.returned({ERRORS[self.table['errors']]});")
         if "after" in self.keys:
             lines.append(f"if (!call.failed) object = {self.expression('after')};")
+        lines.append(f"const std::uint64_t bytes = call.failed ? 0 : moved({bytes_});")
         if counted:
             lines.append("if (object == kDropped) count_unrecorded(bytes);")
-        return [*lines, f"call.end({number}, object, bytes, {self.place()});", "return result;"]
+        return [*lines, f"call.end({number}, object, bytes, call.failed ? trace::kNowhere : {self.place()});", end]
 
     def wrapper(self, name, number):
         signature, real_name, arguments = self.real(name)
@@ -123,9 +127,11 @@ class Probe:
             lines += ["va_list list;", f"va_start(list, {self.named[-1]['name']});"]
         if "mode" in self.keys:
             lines += [f"const mode_t mode = has_mode({self.keys['mode']}) ? va_arg(list, mode_t) : 0;", "va_end(list);"]
+        if "more" in self.keys:
+            lines += [f"{self.keys['more']} const more = va_arg(list, {self.keys['more']});", "va_end(list);"]
         kind = "RealOfCaller" if self.table.get("real") == "caller" else "Real"
-        lines += [f'static constinit {kind}<{signature}> real{{"{real_name}"}};',
-                  f"const auto function = real.function(reinterpret_cast<const void*>(&wrap_{name}), __builtin_return_address(0));",
+        variable = f'static constinit {kind}<{signature}> real_{name}{{"{real_name}"}};'
+        lines += [f"const auto function = real_{name}.function(reinterpret_cast<const void*>(&wrap_{name}), __builtin_return_address(0));",
                   f"if (__builtin_expect(function == nullptr, 0)) return missing<{self.result}>();"]  # fmt: skip
         if "status" in self.keys:
             status = self.keys["status"]
@@ -135,10 +141,11 @@ class Probe:
         lines += ["Call call;", f"const bool recorded = call.enter(__builtin_frame_address(0), {self.is_first()});"]
         if "first" in self.table:
             lines.append(f"if (recorded) {self.table['first']};")
-        lines += [*self.beginning(number), f"const auto result = function({', '.join(arguments)});"]
+        called = f"function({', '.join(arguments)});"
+        lines += [*self.beginning(number), f"{called} const int result = 0;" if self.result == "void" else f"const auto result = {called}"]
         lines += ["va_end(list);"] if "list" in self.keys else []
         lines += self.ending(number)
-        return WRAPPER.format(result=self.result, name=name, parameters=", ".join(self.parameters) or "void",
+        return f"{variable}\n" + WRAPPER.format(result=self.result, name=name, parameters=", ".join(self.parameters) or "void",
                               body="".join(f"  {line}\n" for line in lines))  # fmt: skip
 
 
@@ -152,17 +159,22 @@ def main():
         text += "".join(f"#include <{header}>\n" for header in table["headers"])
         text += "\n#include <cstdarg>\n\n" + "".join(f'#include "recorder/{one}.hpp"\n' for one in ("call", "objects", *table.get("own", [])))
         text += "\nusing namespace damaris;\nusing namespace damaris::recorder;\nusing trace::message;\n\n"
-        first = FIRST + STRIDE * LAYERS.index(layer)
+        first, own = FIRST + STRIDE * LAYERS.index(layer), []
         if len(table["calls"]) > STRIDE:
             sys.exit(f"generate.py: {path} has more than {STRIDE} functions")
         for number, line in enumerate(table["calls"], first):
             probe = Probe(line, table)
             text += "".join(probe.wrapper(name, number) + "\n" for name in probe.names())
             names += probe.names()
+            own += probe.names()
             functions.append({"number": number, "name": probe.name, "layer": layer, "kind": probe.kind, "place": probe.role()})
+        if table["errors"] == "errno":
+            looks = "".join(f"  real_{name}.look();\n" for name in own)
+            text += f"namespace damaris::recorder {{\nvoid look_up_{layer}() {{\n{looks}}}\n}}\n"
         (folder / f"wrappers_{layer}.cpp").write_text(text)
     (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
-    special = ("vfork", "_exit", "_Exit", "damaris_recorder_unobserved")
+    special = ("vfork", "_exit", "_Exit", "execve", "execv", "execvp", "execvpe", "execveat", "fexecve", "execl", "execlp", "execle",
+               "damaris_recorder_unobserved")  # fmt: skip
     (folder / "exports.map").write_text("{\n  global:\n" + "".join(f"    {name};\n" for name in (*names, *special)) + "  local: *;\n};\n")
 
 

@@ -110,6 +110,7 @@ std::uint64_t hash_of(const char* name) {  // FNV-1a
   return hash;
 }
 
+// The file that was last opened by this name: a later one may be another.
 std::uint32_t file_named(const char* name) {
   const std::uint32_t known = files.get(hash_of(name));
   return known != 0 ? known : files.put(hash_of(name), of_name(name));
@@ -157,7 +158,8 @@ std::size_t name_of(const Library& library, hid_t id, bool is_attribute, char (&
 
 // A dataset may get its name after it was made: then the number is described once more.
 std::uint32_t describe(const Library& library, hid_t id, std::uint32_t number) {
-  char text[8192], name[2048] = "", plain[2048];
+  static thread_local char text[8192], name[2048], plain[2048];
+  name[0] = '\0';
   const int kind = library.get_type(id);
   if (kind == H5I_FILE) return file_of(library, id);
   const std::size_t named = name_of(library, id, kind == library.attribute_type, name);
@@ -195,7 +197,12 @@ std::uint64_t elements(const Library& library, hid_t space) {
 
 std::uint32_t file_opened(const void* function, const char* name, hid_t file) {
   const Library* const library = library_of(function);
-  return library == nullptr ? 0 : identifiers.put(key(*library, file), file_named(name));
+  return library == nullptr ? 0 : identifiers.put(key(*library, file), files.put(hash_of(name), of_name(name)));
+}
+
+std::uint32_t made(const void* function, hid_t id) {
+  const Library* const library = library_of(function);
+  return library == nullptr ? 0 : identifiers.put(key(*library, id), describe(*library, id, 0));
 }
 
 std::uint32_t of(const void* function, hid_t id) {
@@ -203,7 +210,10 @@ std::uint32_t of(const void* function, hid_t id) {
   if (library == nullptr) return 0;
   if (const std::uint32_t number = known(*library, id); number != 0) return number;
   // HDF5 complains of a wrong identifier when the call comes, not here.
-  return library->is_valid(id) > 0 ? identifiers.put(key(*library, id), describe(*library, id, 0)) : 0;
+  if (library->is_valid(id) <= 0) return 0;
+  const int kind = library->get_type(id);
+  const bool has_name = kind == H5I_FILE || kind == H5I_GROUP || kind == H5I_DATASET || kind == library->attribute_type;
+  return has_name ? identifiers.put(key(*library, id), describe(*library, id, 0)) : 0;
 }
 
 std::uint32_t left(const void* function, hid_t id) {

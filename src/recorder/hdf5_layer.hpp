@@ -10,6 +10,8 @@
 namespace damaris::recorder::hdf5 {
 
 std::uint32_t file_opened(const void* function, const char* name, hid_t file);
+// Of an identifier that a call has just made: another may have had its number before.
+std::uint32_t made(const void* function, hid_t id);
 std::uint32_t of(const void* function, hid_t id);
 // Of an identifier that will be closed.
 std::uint32_t left(const void* function, hid_t id);

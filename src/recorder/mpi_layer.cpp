@@ -26,6 +26,7 @@ struct Library {
   decltype(&PMPI_Group_free) group_free;
   decltype(&PMPI_File_get_byte_offset) file_get_byte_offset;
   decltype(&PMPI_File_get_position) file_get_position;
+  decltype(&PMPI_File_get_amode) file_get_amode;
   MPI_Comm null;
 };
 Library library;
@@ -99,7 +100,7 @@ int first_member(MPI_Comm parent, MPI_Comm comm) {
 
 void meet(const void* function) {
   if (__builtin_expect(library.met, 1)) return;
-  this_thread.quiet = true;
+  this_thread.quiet = __builtin_frame_address(0);
   find(function, "PMPI_Type_size", library.type_size);
   find(function, "PMPI_Get_count", library.get_count);
   find(function, "PMPI_Comm_rank", library.comm_rank);
@@ -111,13 +112,14 @@ void meet(const void* function) {
   find(function, "PMPI_Group_free", library.group_free);
   find(function, "PMPI_File_get_byte_offset", library.file_get_byte_offset);
   find(function, "PMPI_File_get_position", library.file_get_position);
+  find(function, "PMPI_File_get_amode", library.file_get_amode);
 #ifdef OPEN_MPI
   find_handle(function, "ompi_mpi_comm_null", library.null);
 #else
   library.null = MPI_COMM_NULL;
 #endif
   __atomic_store_n(&library.met, true, __ATOMIC_RELEASE);
-  this_thread.quiet = false;
+  this_thread.quiet = nullptr;
 }
 
 std::uint32_t of_comm(MPI_Comm comm) { return known(comm)->object; }
@@ -158,7 +160,10 @@ std::int64_t place(MPI_File file, MPI_Offset offset) {
 
 std::int64_t position(MPI_File file) {
   MPI_Offset offset = 0;
-  if (of_file(file) == 0 || library.file_get_position(file, &offset) != MPI_SUCCESS) return trace::kNowhere;
+  int mode = 0;
+  const bool has_position =
+      of_file(file) != 0 && library.file_get_amode(file, &mode) == MPI_SUCCESS && (mode & MPI_MODE_SEQUENTIAL) == 0;
+  if (!has_position || library.file_get_position(file, &offset) != MPI_SUCCESS) return trace::kNowhere;
   return place(file, offset);
 }
 

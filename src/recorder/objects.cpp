@@ -25,12 +25,16 @@ std::uint32_t next_number() { return __atomic_add_fetch(&last_number, 1, __ATOMI
 
 bool begins(const char* text, const char* part) { return std::strncmp(text, part, std::strlen(part)) == 0; }
 
-// About 1000 calls a rank of a small program are MPI's own.
+// About 1000 calls a rank of a small program are MPI's own, in a folder that its launcher names.
+bool is_of_mpi(const char* path) {
+  static const char* const folder = ::getenv("PMIX_SERVER_TMPDIR");
+  return folder != nullptr && *folder != '\0' && begins(path, folder);
+}
+
 bool is_dropped(const char* path) {
   if (path[0] != '/') return true;  // pipe:[1], socket:[2], anon_inode:...
   if (begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/dev/")) return !begins(path, "/dev/fd/");
-  return std::strstr(path, "/ompi.") != nullptr || std::strstr(path, "/pmix-") != nullptr ||
-         std::strstr(path, "/openmpi-sessions") != nullptr || std::strstr(path, ".sm-sharedfp") != nullptr;
+  return is_of_mpi(path);
 }
 
 std::size_t path_of(int descriptor, char* path, std::size_t room) {
@@ -41,8 +45,9 @@ std::size_t path_of(int descriptor, char* path, std::size_t room) {
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
+// A signal handler may have a small stack: large texts are elsewhere.
 std::uint32_t meet(int descriptor) {
-  char path[4096];
+  static thread_local char path[PATH_MAX];
   const std::size_t length = path_of(descriptor, path, sizeof path);
   if (length == 0 || is_dropped(path)) return kDropped;
   const std::uint32_t number = next_number();
@@ -92,7 +97,7 @@ std::uint32_t leave(int descriptor) {
 std::uint32_t leave_stream(std::FILE* stream) { return stream == nullptr ? 0 : leave(::fileno_unlocked(stream)); }
 
 std::uint32_t of_name(const char* name) {
-  char path[PATH_MAX];
+  static thread_local char path[PATH_MAX];
   const char* const colon = std::strchr(name, ':');
   if (::realpath(name, path) == nullptr && (colon == nullptr || ::realpath(colon + 1, path) == nullptr))
     std::snprintf(path, sizeof path, "%s", name);
@@ -103,7 +108,8 @@ std::uint32_t of_name(const char* name) {
 
 // Of a name that need not exist any more: only its folder is looked up.
 bool absolute(int folder, const char* name, char (&path)[PATH_MAX]) {
-  char joined[PATH_MAX] = "";
+  static thread_local char joined[PATH_MAX];
+  joined[0] = '\0';
   std::size_t length = 0;
   if (name[0] != '/' && folder != AT_FDCWD) {
     length = path_of(folder, joined, sizeof joined);
@@ -121,13 +127,24 @@ bool absolute(int folder, const char* name, char (&path)[PATH_MAX]) {
          static_cast<int>(sizeof path - length);
 }
 
-std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to) {
-  char before[PATH_MAX], after[PATH_MAX];
-  if (!absolute(from_folder, from, before) || !absolute(to_folder, to, after) || is_dropped(after)) return 0;
+std::uint32_t name_now(const char* before, const char* after) {
   const std::uint32_t number = next_number();
   put_text({trace::path, number}, after, std::strlen(after));
   put_text({trace::renamed, number, 0, now_ns()}, before, std::strlen(before));
   return number;
+}
+
+std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to) {
+  static thread_local char before[PATH_MAX], after[PATH_MAX];
+  if (!absolute(from_folder, from, before) || !absolute(to_folder, to, after) || is_dropped(after)) return kDropped;
+  return name_now(before, after);
+}
+
+std::uint32_t removed(int folder, const char* name) {
+  static thread_local char before[PATH_MAX], after[PATH_MAX + 16];
+  if (!absolute(folder, name, before) || is_dropped(before)) return kDropped;
+  std::snprintf(after, sizeof after, "%s (deleted)", before);
+  return name_now(before, after);
 }
 
 std::uint32_t described(const char* text, std::uint32_t number) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +15,7 @@ namespace damaris::recorder {
 
 inline bool has_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
-inline std::size_t sum(const iovec* pieces, int count) {
-  std::size_t bytes = 0;
-  for (int i = 0; pieces != nullptr && i < count; ++i) bytes += pieces[i].iov_len;
-  return bytes;
-}
+inline bool is_copy(int command) { return command == F_DUPFD || command == F_DUPFD_CLOEXEC; }
 
 namespace objects {
 
@@ -39,6 +34,8 @@ std::uint32_t leave_stream(std::FILE* stream);
 std::uint32_t of_name(const char* name);
 // A file has another name now; 0 for one whose calls are not recorded.
 std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to);
+// A name is taken away: what was written under it keeps it, and follows no later file of that name.
+std::uint32_t removed(int folder, const char* name);
 // `text`: key=value lines, see docs/trace-format.md; of a new number, or once more of `number`.
 std::uint32_t described(const char* text, std::uint32_t number = 0);
 // `to` holds `name` with ? for control characters, which end lines.

@@ -144,7 +144,8 @@ bool append(const void* chunk) {
 }
 
 void describe_process() {
-  char text[8192], program[4096] = {}, host[65] = {};
+  static char text[8192], program[4096];  // under the lock; a signal handler may have a small stack
+  char host[65] = {};
   if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
   ::gethostname(host, sizeof host - 1);
   const int length = std::snprintf(

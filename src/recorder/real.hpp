@@ -13,11 +13,18 @@ void* find_behind(const char* name, const void* wrapper, const void* caller, boo
 // Of the library that has `function`.
 void* find_beside(const void* function, const char* name);
 
+// Those of the layers posix and stdio, and of special.cpp, all of them.
+void look_up_posix();
+void look_up_stdio();
+void look_up_special();
+
 // The same for all callers.
 template <class Function>
 class Real {
  public:
   constexpr explicit Real(const char* name) : name_(name) {}
+  // Before a call needs it: the loader's lock may be another's then, and dlerror the program's.
+  void look() { function(nullptr, nullptr); }
   Function* function(const void* wrapper, const void* caller) {
     Function* known = __atomic_load_n(&function_, __ATOMIC_RELAXED);
     if (__builtin_expect(known == nullptr, 0)) {

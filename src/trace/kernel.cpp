@@ -96,27 +96,65 @@ class File {
   std::vector<Slot> slots_;
 };
 
-Chunks chunks_of(dt_trace& found, File& file) {
-  Chunks chunks;
-  std::uint64_t process = 0;
+// What a file has at the place of a chunk.
+struct Piece {
+  ChunkHead head;
+  std::uint64_t at;
+  std::size_t slots, count;  // those that are there, and those that are filled
+  bool is_sound() const {
+    return std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 && head.version == trace::kVersion &&
+           head.bytes == trace::kChunkBytes;
+  }
+};
+
+std::vector<Piece> pieces_of(dt_trace& found, File& file) {
+  std::vector<Piece> pieces;
   for (std::uint64_t at = 0;; at += trace::kChunkBytes) {
     const std::vector<Slot>& slots = file.chunk(at);
-    if (slots.size() < kHead) return chunks;
-    ChunkHead head;
-    std::memcpy(&head, slots.data(), sizeof head);
-    if (head.bytes == 0 && head.version == 0) continue;  // of a thread that was killed before its first call
-    if (process == 0) process = head.process;
-    const bool is_sound = std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 && head.version == trace::kVersion &&
-                          head.bytes == trace::kChunkBytes && head.process == process;
-    if (!is_sound) {
-      note(found, "the chunk at byte " + std::to_string(at) + " is damaged, its calls are missing");
+    if (slots.size() < kHead) return pieces;
+    Piece piece = {{}, at, slots.size(), 0};
+    std::memcpy(&piece.head, slots.data(), sizeof piece.head);
+    if (piece.head.bytes == 0 && piece.head.version == 0) continue;  // of a thread that was killed before its first call
+    if (piece.is_sound()) piece.count = filled(found, slots.data() + kHead, slots.size() - kHead);
+    pieces.push_back(piece);
+  }
+}
+
+// Whose file it is: a damaged head does not decide.
+std::uint64_t process_of(const std::vector<Piece>& pieces) {
+  std::map<std::uint64_t, std::size_t> votes;
+  for (const Piece& piece : pieces)
+    if (piece.is_sound()) ++votes[piece.head.process];
+  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return votes.empty() ? 0 : std::max_element(votes.begin(), votes.end(), more)->first;
+}
+
+Chunks chunks_of(dt_trace& found, File& file) {
+  Chunks chunks;
+  std::size_t damaged = 0;
+  std::uint64_t lost_chunks = 0, lost_slots = 0;
+  const std::vector<Piece> pieces = pieces_of(found, file);
+  const std::uint64_t process = process_of(pieces);
+  for (const Piece& piece : pieces) {
+    if (!piece.is_sound() || piece.head.process != process) {
+      ++damaged;
       continue;
     }
-    if (slots.size() < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(at));
-    const Chunk chunk = {at, filled(found, slots.data() + kHead, slots.size() - kHead)};
-    Chunk& known = chunks.emplace(std::make_pair(head.thread, head.sequence), chunk).first->second;
+    if (piece.slots < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(piece.at));
+    lost_chunks = std::max(lost_chunks, piece.head.lost_chunks);
+    lost_slots = std::max(lost_slots, piece.head.lost_slots);
+    const Chunk chunk = {piece.at, piece.count};
+    Chunk& known = chunks.emplace(std::make_pair(piece.head.thread, piece.head.sequence), chunk).first->second;
     if (chunk.count > known.count) known = chunk;
   }
+  if (damaged > 0)
+    note(found, std::to_string(damaged) + " of " + std::to_string(pieces.size()) + " chunks are damaged, their calls, up to " +
+                    std::to_string(damaged * (trace::kChunkBytes / sizeof(Slot) - kHead)) + ", are missing");
+  if (lost_chunks > 0) {
+    const std::string& words = found.words.emplace_back("the file system had no room for " + std::to_string(lost_chunks) + " chunks of calls");
+    found.texts.push_back({trace::loss, 0, static_cast<std::int64_t>(lost_slots), 0, words.data(), words.size()});
+  }
+  return chunks;
 }
 
 dt_call call_of(const Slot& slot, std::uint32_t thread) {

@@ -64,7 +64,9 @@ struct ChunkHead {
   std::uint32_t thread;  // in the order of their first call; a thread that begins after another has ended may go on with its number
   std::uint32_t sequence;  // of the chunk in its thread
   std::uint64_t process;   // the same in all chunks of the file
-  char reserved[32];
+  // In the process's first chunk: chunks for which the file system had no room, and slots that were in them.
+  std::uint64_t lost_chunks, lost_slots;
+  char reserved[16];
 };
 static_assert(sizeof(ChunkHead) == 2 * sizeof(Slot));
 

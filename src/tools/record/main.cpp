@@ -18,6 +18,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "tools/command_line.hpp"
+#include "tools/record/recorder_library.hpp"
 #include "tools/record/recording_folder.hpp"
 #include "tools/record/target_program.hpp"
 
@@ -64,23 +65,10 @@ Options options_of(int argc, char** argv) {
   return options;
 }
 
-std::string library() {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  const auto prefix = program.parent_path().parent_path();
-  std::string path = (prefix / DAMARIS_RECORDER).string();
-  if (::access(path.c_str(), R_OK) != 0) path = (prefix / DAMARIS_RECORDER_IN_BUILD).string();
-  if (::access(path.c_str(), R_OK) != 0)
-    throw Error(DC_E_IO, format("the recorder '{}' is not there; build or install damaris again", path));
-  if (path.find_first_of(" :") != std::string::npos)
-    throw Error(DC_E_ARGUMENT,
-                format("the loader cannot preload '{}': its path has a blank or a colon; install damaris elsewhere", path));
-  return path;
-}
-
 void become(Options& options) {
   const std::string program = record::find_program(options.command[0]);
   record::check_program(program);
-  const std::string preload = library();
+  const std::string preload = record::recorder_library();
   record::enter_folder(options.folder, options.command, options.force);
   ::setenv("DAMARIS_RECORDING", (std::filesystem::absolute(options.folder) / "raw").c_str(), 1);
   const char* const before = std::getenv("LD_PRELOAD");

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <iterator>
 #include <system_error>
 
@@ -50,9 +51,11 @@ std::string hydra_port() {
 std::string job() {
   if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty())
     return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
-  if (const std::string name = variable("SLURM_JOB_ID"); !name.empty()) return "slurm " + name + "." + variable("SLURM_STEP_ID");
+  if (const std::string port = variable("PMI_RANK").empty() ? "" : hydra_port(); !port.empty()) return "hydra " + port;
+  // A batch script itself has no step: what it starts one after the other are other runs.
+  if (const std::string step = variable("SLURM_STEP_ID"); !step.empty() && !variable("SLURM_PROCID").empty())
+    return "slurm " + variable("SLURM_JOB_ID") + "." + step;
   if (variable("PMI_RANK").empty()) return "";
-  if (const std::string port = hydra_port(); !port.empty()) return "hydra " + port;
   return format("pmi {} {}", ::getppid(), start_time_of(::getppid()));  // at least they have the same parent
 }
 
@@ -68,20 +71,21 @@ void lock(const std::string& path) {
     if (errno != EINTR) return;  // no locks here: the first process to write the description wins
 }
 
-// "": there is none. A recording without a readable description is another job's.
+// "": there is no recording. One whose job is not known is another job's.
 std::string job_in(const std::string& path) {
   std::ifstream file(path + "/recording.json");
-  if (!file) return "";
   const Json json = Json::parse(file, nullptr, false);
-  return json.is_object() && json.contains("job") && json["job"].is_string() && !json["job"].get<std::string>().empty()
-             ? json["job"].get<std::string>()
-             : "unknown";
+  if (!json.is_object() || json.value("format", "") != "damaris recording") return "";
+  const std::string job = json.value("job", "");
+  return job.empty() ? "unknown" : job;
 }
 
-void check_is_recording(const std::string& path) {
+// Only a recording is replaced: in another folder nothing is ours, whatever its name.
+void check_is_ours(const std::string& path, bool is_recording) {
+  const std::set<std::string> ours = {".lock", ".store.new", "raw", "recording.json", "report.html", "store"};
   for (const auto& entry : fs::directory_iterator(path)) {
     const std::string name = entry.path().filename().string();
-    if (name != ".lock" && name != "raw" && name != "store" && name != "recording.json" && name.rfind(".store.", 0) != 0)
+    if (name != ".lock" && (!is_recording || ours.count(name) == 0))
       throw Error(DC_E_ARGUMENT, format("the folder '{}' is not empty: '{}' is in it; name a new folder with -o", path, name));
   }
 }
@@ -98,12 +102,12 @@ void describe(const std::string& path, const std::vector<std::string>& program) 
 void enter_folder(const std::string& path, const std::vector<std::string>& program, bool force) try {
   fs::create_directories(path);
   lock(path);
-  check_is_recording(path);
   const std::string earlier = job_in(path);
   if (!earlier.empty() && earlier == job()) return;
+  check_is_ours(path, !earlier.empty());
   if (!earlier.empty() && !force)
     throw Error(DC_E_ARGUMENT, format("'{}' has a recording of another run; --force replaces it, -o names another folder", path));
-  for (const char* old : {"/recording.json", "/raw", "/store"}) fs::remove_all(path + old);
+  for (const char* old : {"/recording.json", "/raw", "/report.html", "/store", "/.store.new"}) fs::remove_all(path + old);
   fs::create_directory(path + "/raw");
   describe(path, program);
 } catch (const fs::filesystem_error& error) {
