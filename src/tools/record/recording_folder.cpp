@@ -50,7 +50,8 @@ std::string hydra_port() {
 std::string job() {
   if (const std::string name = variable("PMIX_NAMESPACE"); !name.empty())
     return "pmix " + name + " " + variable("OMPI_MCA_orte_hnp_uri");
-  if (const std::string name = variable("SLURM_JOB_ID"); !name.empty()) return "slurm " + name + "." + variable("SLURM_STEP_ID");
+  // A job without a step is a batch script or an interactive shell: each of its commands is a job of ours.
+  if (const std::string step = variable("SLURM_STEP_ID"); !step.empty()) return "slurm " + variable("SLURM_JOB_ID") + "." + step;
   if (variable("PMI_RANK").empty()) return "";
   if (const std::string port = hydra_port(); !port.empty()) return "hydra " + port;
   return format("pmi {} {}", ::getppid(), start_time_of(::getppid()));  // at least they have the same parent
