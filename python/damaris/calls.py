@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from damaris.kernel import FAILED, Functions
+from damaris.kernel import FAILED, LAYERS, Functions
 from damaris.progress import progress
 
 SLAB_ROWS = 512 * 1024  # of a file, about, so that a window of time touches few
 SAMPLE = 16  # of so many calls one is looked at to find windows of equal size
 DELTA = ("id", "parent", "root", "branch", "begin", "end", "offset", "io")
-LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
-IO = 0b11111
+IO = (1 << LAYERS.index("mpi")) - 1  # bits of the layers that do I/O
 
 
 def levels(calls: np.ndarray) -> list[np.ndarray]:
@@ -38,7 +37,7 @@ class Nesting:
 
     @classmethod
     def of(cls, calls: np.ndarray, functions: Functions) -> "Nesting":
-        layer = np.array([1 << LAYERS.index(one) if one in LAYERS else 0 for one in functions.layer], np.uint8)[calls["function"]]
+        layer = functions.layer_bit[calls["function"]]
         root, around = np.arange(len(calls), dtype=np.uint32), np.zeros(len(calls), np.uint8)
         below = np.zeros(len(calls), np.int64)
         nested = levels(calls)
@@ -106,8 +105,8 @@ class Slabs:
         self.words = {name: pa.array(getattr(functions, name)) for name in ("layer", "kind")} | {"function": pa.array(functions.name)}
 
     def edges(self) -> list[int]:
-        begins = [part.calls["begin"][first:end:SAMPLE] + part.shift for part, (first, end) in self.parts]
-        begins = np.sort(np.concatenate(begins or [np.empty(0, np.int64)]))
+        samples = [part.calls["begin"][first:end:SAMPLE] + part.shift for part, (first, end) in self.parts]
+        begins = np.sort(np.concatenate(samples or [np.empty(0, np.int64)]))
         return np.unique(begins[:: SLAB_ROWS // SAMPLE]).tolist()
 
     def write(self, folder: Path) -> None:

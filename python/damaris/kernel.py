@@ -17,6 +17,7 @@ CALL = np.dtype(
     [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 LIBRARY = "libdamaris_trace.so"
+LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
 PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
 FAILED, CUT = 1, 4  # of a call's flags
 SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
@@ -58,8 +59,8 @@ class Decoded:
         self.calls = np.empty(0, CALL)
         if count.value:
             memory = (ctypes.c_char * (count.value * CALL.itemsize)).from_address(at)
-            memory.owner = self  # as long as there is an array of it
-            self.calls = np.frombuffer(memory, CALL)
+            setattr(memory, "owner", self)  # it stays as long as there is an array of it
+            self.calls = np.frombuffer(memoryview(memory), CALL)
         at = library().dt_texts(trace, count)
         self.texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
                       for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip
@@ -101,6 +102,9 @@ class Functions:
         for one in known:
             for key in ("name", "layer", "kind", "place"):
                 getattr(self, key)[one["number"]] = one[key]
+        self.layer_bit = np.array([1 << LAYERS.index(one) if one in LAYERS else 0 for one in self.layer], np.uint8)
+        # What gives bytes to the kernel: a stream's writes do not come through the wrapper of write().
+        self.writes_files = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(self.kind, self.layer, strict=True)])
         self.roles = bytes(
             SEEKS * (kind == "seek") | SEQUENTIAL * (kind in ("read", "write")) | OFFSET * (place == "offset")
             for kind, place in zip(self.kind, self.place, strict=True)

@@ -78,11 +78,11 @@ class Objects:
         return ids
 
     def described(self, number: int, about: dict[str, str], handles: Handles, ids: dict[int, int]) -> int:
-        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(number_of(about.pop("parent", "")))
+        kind, name, parent = about.pop("kind", "?"), about.pop("name", ""), ids.get(number_of(about.pop("parent", "")) or 0)
         if kind == "communicator":
             about.pop("rank", None)  # each member's own
             # One without an id that all members know is another one in each process.
-            key = (kind, about.get("id") or (handles.process, number))
+            key: tuple = (kind, about.get("id") or (handles.process, number))
         else:
             key = (kind, parent, name)
         return self.id(key, handles.host, name or about.get("id", ""), parent, about)

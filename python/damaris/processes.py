@@ -45,9 +45,8 @@ class Process:
         return self.facts.get("host", "")
 
     def see(self, calls: np.ndarray, top: np.ndarray, functions: Functions) -> None:
-        """Counts what it gave to the kernel. A stream's writes do not come through the wrapper of write()."""
-        writes = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(functions.kind, functions.layer, strict=True)])
-        counted = top & writes[calls["function"]]
+        """Counts what it gave to the kernel."""
+        counted = top & functions.writes_files[calls["function"]]
         if self.last_words:
             counted &= calls["end"] <= self.ended_at
         self.seen = _clipped(int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending"))
@@ -96,7 +95,7 @@ def add_children(processes: list[Process]) -> None:
 
 def rows(processes: list[Process]) -> list[dict]:
     add_children(processes)
-    last = {}  # of each pid: when its last program began
+    last: dict[tuple, int] = {}  # of each pid: when its last program began
     for one in processes:
         key = (one.host, one.facts.get("pid"))
         last[key] = max(last.get(key, 0), _int(one.facts, "monotonic"))

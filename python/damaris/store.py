@@ -1,11 +1,16 @@
 """One way to load a recording: `damaris.open("run")`."""
 
+from __future__ import annotations
+
+import os
 from functools import cached_property
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from damaris.errors import Refused
+
+if TYPE_CHECKING:
+    import duckdb  # at run time where it is needed: a verb says that it is missing
 
 TABLES = ("calls", "objects", "processes", "losses")
 # Those of the layers above are made of these.
@@ -25,6 +30,8 @@ class Recording:
     """The tables of a store, each a DuckDB relation; `.df()` makes a data frame of one."""
 
     def __init__(self, store: Path):
+        import duckdb
+
         self.store = store
         self.database = duckdb.connect()
         for table in TABLES:
@@ -56,7 +63,7 @@ class Recording:
         return self.query(FILES)
 
 
-def open(run) -> Recording:  # noqa: A001
+def open(run: str | os.PathLike) -> Recording:  # noqa: A001
     """A recording's folder, or its store; unifies it first if that has not been done."""
     run = Path(run)
     if not run.is_dir():

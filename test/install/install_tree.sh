@@ -19,6 +19,7 @@ for object in "$prefix"/bin/* "$prefix"/lib/*.so; do
 done
 for file in bin/damaris bin/damaris-check bin/damaris-server lib/libdamaris.so lib/damaris/plugins/damaris_null.so \
   include/damaris/damaris.h include/damaris/damaris.hpp include/damaris/plugin.h include/damaris/version.h \
+  bin/damaris-record bin/damaris-info lib/libdamaris_trace.so lib/damaris/functions.json lib/damaris/python/damaris/py.typed \
   share/damaris/damaris.xsd share/man/man1/damaris.1 lib/pkgconfig/damaris.pc lib/cmake/damaris/damaris-config.cmake; do
   [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 import raw_files as raw
 
 PATH_1 = raw.text(raw.PATH, "/d/a", object=1)
@@ -16,6 +17,17 @@ def test_what_the_kernel_counted_is_compared_with_what_was_seen(run, rows, numbe
     raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 600, 387) + raw.end(100, wchar=2000, own=900, dropped=100)))
     assert rows(PROCESSES) == [(100, "exit", 987, 1000)]
     assert "98.7 % of the bytes written were seen (987 of 1,000)" in verb("info", run)[1]
+
+
+@pytest.mark.parametrize(("seen", "said"), [(1000, "100.0 %"), (999, "99.9 %"), (998, "99.8 %"), (0, "0.0 %")])
+def test_the_share_is_never_rounded_up(run, number, verb, seen, said):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, seen) + raw.end(100, wchar=1000)))
+    assert f"\n{said} of the bytes written were seen ({seen:,} of 1,000)" in verb("info", run)[1]
+
+
+def test_a_share_close_to_all_has_more_digits(run, number, verb):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 999_999) + raw.end(100, wchar=1_000_000)))
+    assert "99.999 % of the bytes written were seen" in verb("info", run)[1]
 
 
 def test_bytes_that_wait_in_a_stream_have_not_been_written(run, rows, number):
@@ -60,6 +72,13 @@ def test_a_write_in_which_the_process_died_counts_with_what_was_asked(run, rows,
     assert "1 write had not returned when the process died" in " ".join(verb("info", run)[1].split())
 
 
+def test_without_last_words_the_share_is_not_known_and_without_bytes_there_is_none(run, number, verb):
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8)))
+    assert "was seen is not known: no process has ended by itself." in " ".join(verb("info", run)[1].split())
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8, function="read") + raw.end(100)))
+    assert "The kernel counted no bytes written." in verb("info", run)[1]
+
+
 def test_the_last_words_are_the_ones_that_count(run, rows, number):
     raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8) + raw.end(50, "finalize", wchar=4) + raw.end(100, "_exit", wchar=8)))
     assert rows(PROCESSES) == [(100, "_exit", 8, 8)]
@@ -73,6 +92,13 @@ def test_losses_and_what_was_not_observed_are_told(run, number, verb):
     output = " ".join(verb("info", run)[1].split())
     assert "The file system refused a chunk, 60,000 calls lost (2 processes)." in output
     assert "Not observed: the plugin hdf5 has a symbol scope of its own (2 processes)." in output
+
+
+def test_clocks_of_several_hosts_are_not_trusted(run, number, verb):
+    for host in ("n1", "n2"):
+        raw.write(run, raw.chunk(raw.process(host=host) + PATH_1 + writes(number, 8) + raw.end(100, wchar=8)), name=f"{host}.100.1")
+    output = verb("info", run)[1]
+    assert "2 processes on 2 hosts" in output and "the clocks of 2 hosts" in output
 
 
 def test_a_process_that_runs_is_told(run, number, verb):

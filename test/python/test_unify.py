@@ -8,7 +8,8 @@ import raw_files as raw
 
 from damaris import calls as calls_module
 from damaris import kernel
-from damaris.calls import IO, LAYERS, Nesting
+from damaris.calls import IO, Nesting
+from damaris.kernel import LAYERS
 
 PATH_1 = raw.text(raw.PATH, "/data/a", object=1)
 

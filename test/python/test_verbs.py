@@ -10,6 +10,9 @@ import sys
 import pytest
 import raw_files as raw
 
+from damaris.verbs import text
+from damaris.verbs.files import File, User
+
 FOLDER = "/scratch/project/a_very_long_name_of_a_folder/run_0001"
 
 
@@ -42,13 +45,13 @@ def test_info_is_one_screen(recording, verb):
     assert lines[0] == "model input" and lines[1].startswith("3 ranks, 3 processes on 1 host, 0.01 s from 1970-01-01 00:00:01 UTC")
     assert "posix 7 6.0 KiB 891 B 0.007" in words(output) and "stdio 1 100 B 0.001" in words(output)
     assert f"written, in {FOLDER}: file written by" in words(output).replace("─", "").replace("  ", " ")
-    assert "field.h5 6.0 KiB ranks 0-2" in words(output) and "100.0 % of the bytes written were seen (6,244 of 6,244)" in words(output)
+    assert "field.h5 6.0 KiB ranks 0-2, each 1.0 KiB - 3.0 KiB" in words(output) and "100.0 % of the bytes written were seen (6,244 of 6,244)" in words(output)
 
 
 def test_files_are_one_line_each_without_the_systems(recording, verb):
     status, output, _ = verb("query", recording, "--files")
     assert status == 0 and all(len(line) <= 80 for line in output.splitlines())
-    assert [words(line) for line in output.splitlines() if "rank" in line] == ["field.h5 6.0 KiB ranks 0-2", "log 100 B rank 0", "input 50 B rank 0"]
+    assert [words(line) for line in output.splitlines() if "rank" in line] == ["field.h5 6.0 KiB ranks 0-2, each 1.0 KiB - 3.0 KiB", "log 100 B rank 0", "input 50 B rank 0"]
     assert "3 files without a byte, or of the system and only read, are left out; --all lists them." in words(output)
     everything = words(verb("query", recording, "--files", "--all")[1])
     assert "/usr/lib/libm.so 832 B rank 0" in everything and "lock rank 2" in everything and "left out" not in everything
@@ -102,11 +105,13 @@ def test_what_cannot_work_is_one_sentence(recording, verb, given, status, said):
     assert ended == status and said in complaint and "Traceback" not in complaint
 
 
-def test_a_missing_module_names_the_pip_command(recording):
-    hidden = "import sys; sys.modules['pyarrow'] = None; sys.argv[1:] = ['info', sys.argv[1]]; import runpy; runpy.run_module('damaris.verbs', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", hidden, recording], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "'pyarrow' is missing; install it with: " in done.stderr
-    assert done.stderr.endswith("-m pip install numpy pyarrow duckdb rich\n")
+@pytest.mark.parametrize("module", ["duckdb", "numpy", "pyarrow", "rich"])
+def test_a_missing_module_names_the_pip_command(recording, tmp_path, module):
+    (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('hidden', name='{module}')")
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, "-m", "damaris.verbs", "info", recording], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith(f"damaris info: the Python module '{module}' is missing; install it with: ")
+    assert done.stderr.endswith("-m pip install numpy pyarrow duckdb rich\n") and done.stderr.count("\n") == 1
 
 
 def test_a_reader_that_leaves_is_no_failure_to_talk_about(recording):
@@ -130,3 +135,32 @@ damaris.kernel.library = damaris.kernel.libraries = None
 import damaris
 print(len(damaris.open(sys.argv[1]).files().fetchall()))""", str(recording / "store")], capture_output=True, text=True, check=False)  # fmt: skip
     assert (done.stdout, done.stderr) == ("8\n", "")
+
+
+@pytest.mark.parametrize(
+    ("users", "said"),
+    [
+        ([User(0, "m", 5), User(1, "m", 5), User(3, "m", 5)], "ranks 0-1,3, each 5 B"),
+        ([User(0, "m", 5), User(1, "m", 1024), User(2, "m")], "ranks 0-1, each 5 B - 1.0 KiB"),
+        ([User(None, "/bin/seq", 5), User(None, "/bin/sort", 0, 5)], "seq, read by sort"),
+        ([User(0, "m", 5, 5), User(None, "/bin/sh", 0, 5)], "rank 0, read by rank 0, sh"),
+        ([User(0, "m", 5, 5)], "rank 0"),
+        ([User(2, "m"), User(1, "m")], "ranks 1-2"),
+    ],
+)
+def test_a_line_says_who_wrote_and_who_read(users, said):
+    assert File("/d/a", dict(enumerate(users))).by() == said
+
+
+@pytest.mark.parametrize(("numbers", "said"), [([], ""), ([3], "3"), ([0, 1, 2, 5, 7, 8], "0-2,5,7-8"), ([2, 2, 1], "1-2")])
+def test_ranges(numbers, said):
+    assert text.ranges(numbers) == said
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1024**2 - 1, "1.0 MiB"), (5 * 1024**5, "5120.0 TiB")])
+def test_sizes(count, said):
+    assert text.size(count) == said
+
+
+def test_a_long_path_loses_its_middle():
+    assert text.shortened("/scratch/project/run/output.h5", 20) == "/scrat...n/output.h5"

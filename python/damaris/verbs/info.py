@@ -3,6 +3,8 @@
 import json
 import math
 import shlex
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,7 @@ order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], la
 """
 JOB = """
 select count(distinct rank), max(ranks), count(distinct (host, pid)), count(distinct host), min(begin), max("end"),
-       coalesce(sum(least(seen, counted)) filter (counted is not null), 0), coalesce(sum(counted), 0), count(*) filter (ended = 'killed'),
+       coalesce(sum(least(seen, counted)) filter (counted is not null), 0), sum(counted), count(*) filter (ended = 'killed'),
        count(*) filter (ended = 'running'), count(*) filter (ended = 'unknown')
 from processes
 """
@@ -38,17 +40,21 @@ def layers(rows) -> list[list[str]]:
     return [[layer, f"{calls:,}", *(text.size(count) if count else "" for count in moved), f"{seconds:.3f}"] for layer, calls, *moved, seconds in rows]
 
 
-def coverage(seen: int, counted: int) -> str:
+def coverage(seen: int, counted: int | None) -> str:
     missing = "writes through mmap or io_uring, of static programs, and by system calls past the C library"
     if not counted:
-        return f"The kernel counted no bytes written. Not seen are {missing}."
-    percent = math.floor(1000 * seen / counted) / 10  # 100.0 is all of them
+        known = "The kernel counted no bytes written." if counted == 0 else "Which share of the written bytes was seen is not known: no process has ended by itself."
+        return f"{known} Not seen are {missing}."
+    digits = 1 if 1000 * seen < 999 * counted or seen == counted else 3  # 100.0 is all of them
+    percent = math.floor(100 * 10**digits * seen / counted) / 10**digits
     return f"{percent} % of the bytes written were seen ({seen:,} of {counted:,}). Not seen are {missing}."
 
 
-def warnings(run, killed: int, running: int, unknown: int):
+def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterator[str]:
     from damaris.verbs import text
 
+    if hosts > 1:
+        yield f"Times are by the clocks of {hosts} hosts: how far these differ is not known."
     if killed:
         was, its = ("was", "its") if killed == 1 else ("were", "their")
         yield (f"{text.many(killed, 'process')} {was} killed: {its} bytes are counted, {its} coverage is not known. "
@@ -65,7 +71,7 @@ def warnings(run, killed: int, running: int, unknown: int):
         yield f"{why[0].upper()}{why[1:]}{lost}{where}."
 
 
-def main(parser, words):
+def main(parser: ArgumentParser, words: list[str]) -> None:
     parser.description = "One screen about a recording: who ran, how long, calls and bytes of each layer, the largest files, and what was not seen."
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     given = parser.parse_args(words)
@@ -86,5 +92,5 @@ def main(parser, words):
             out.print()
             files.show("Files with most bytes written", shown)
     out.print()
-    for line in [coverage(seen, counted)] * (begin is not None) + list(warnings(run, *ends)):
+    for line in [coverage(seen, counted)] * (begin is not None) + list(warnings(run, hosts, *ends)):
         out.print(line)

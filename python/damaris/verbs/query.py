@@ -3,9 +3,10 @@
 import csv
 import json
 import sys
+from argparse import ArgumentParser, Namespace
 
 
-def arguments(parser, words):
+def arguments(parser: ArgumentParser, words: list[str]) -> Namespace:
     parser.description = "Answers a question about a recording, as a table, or with raw numbers as CSV or JSON."
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -40,7 +41,7 @@ def print_table(columns, rows) -> None:
 
     shown = [[f"{one:.3f}" if isinstance(one, float) else "" if one is None else str(one) for one in row] for row in rows]
     numbers = [name for i, name in enumerate(columns) if all(isinstance(row[i], int | float | None) for row in rows)]
-    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers))
+    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers), whole=True)
 
 
 def print_raw(columns, rows, as_json: bool) -> None:
@@ -53,7 +54,7 @@ def print_raw(columns, rows, as_json: bool) -> None:
     writer.writerows(rows)
 
 
-def main(parser, words):
+def main(parser: ArgumentParser, words: list[str]) -> None:
     given = arguments(parser, words)
     import duckdb
 

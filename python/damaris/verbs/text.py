@@ -52,29 +52,32 @@ def within(path: str, folder: str) -> str:
     return path.removeprefix(folder + "/") if folder else path
 
 
-def console():
+def console(width: int = 0):
     from rich.console import Console
 
     # A terminal's own width; what goes elsewhere has 80 columns.
-    return Console(width=None if sys.stdout.isatty() else 80, highlight=False, markup=False, emoji=False)
+    out = Console(width=None if sys.stdout.isatty() else 80, highlight=False, markup=False, emoji=False)
+    out.width = max(out.width, width)
+    return out
 
 
-def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), shrink: str | None = None) -> None:
-    """A table without its empty columns. Those of `left` are aligned there, the others to the right; the text of `shrink` is shortened to fit."""
+def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), shrink: str | None = None, whole: bool = False) -> None:
+    """A table; columns of `left` are aligned there, the others to the right. The text of `shrink` is shortened so that it fits. Empty columns are
+    left out, unless it is `whole`: then it is as wide as it must be."""
     from rich import box
     from rich.table import Table
 
-    used = [i for i in range(len(heads)) if not rows or any(row[i] for row in rows)]
+    used = [i for i in range(len(heads)) if whole or not rows or any(row[i] for row in rows)]
     heads, rows = [heads[i] for i in used], [[row[i] for i in used] for row in rows]
-    out = console()
-    if shrink is not None:
+    widths = [max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads))]
+    out = console(sum(widths) if whole else 0)
+    if shrink:
         which = heads.index(shrink)
-        others = sum(max(len(row[i]) for row in [heads, *rows]) + 2 for i in range(len(heads)) if i != which)
-        room = max(out.width - others, 20)
+        room = max(out.width - sum(widths) + widths[which] - 2, 20)
         rows = [[shortened(text, room) if i == which else text for i, text in enumerate(row)] for row in rows]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), collapse_padding=True)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in heads:
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True, overflow="ellipsis")
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     out.print(table)

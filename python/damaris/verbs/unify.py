@@ -1,9 +1,10 @@
 """`damaris unify RUN`: makes the store of a recording."""
 
+from argparse import ArgumentParser
 from pathlib import Path
 
 
-def main(parser, words):
+def main(parser: ArgumentParser, words: list[str]) -> None:
     parser.description = "Makes the store of a recording, Parquet files in RUN/store. The other verbs do it by themselves."
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     given = parser.parse_args(words)
