@@ -25,6 +25,12 @@ where c.layer in ('posix', 'stdio') and c.top and o.kind = 'file'
 group by all order by file, rank, host, pid, program
 """
 
+# The calls that reach files and did not fail, each with the name of its file and its duration in ns.
+STORAGE = """
+select c.*, o.name, c."end" - c."begin" as ns from calls c join objects o on o.id = c.object
+where c.layer in ('posix', 'stdio') and c.top and o.kind = 'file' and (c.flags & 1) = 0
+"""
+
 
 class Recording:
     """The tables of a store, each a DuckDB relation; `.df()` makes a data frame of one."""
@@ -38,6 +44,7 @@ class Recording:
             files = store / "calls/*.parquet" if table == "calls" else store / f"{table}.parquet"
             quoted = str(files).replace("'", "''")
             self.database.execute(f"create view {table} as select * from read_parquet('{quoted}')")
+        self.database.execute(f"create view storage as {STORAGE}")
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         return self.database.sql(sql)
@@ -57,6 +64,40 @@ class Recording:
     @cached_property
     def losses(self) -> duckdb.DuckDBPyRelation:
         return self.database.view("losses")
+
+    @cached_property
+    def answers(self) -> "Answers":
+        from damaris.latency import Answers
+
+        return Answers(self.database)
+
+    def ask(self, question: str) -> duckdb.DuckDBPyRelation:
+        """The answer to a question of damaris.grammar, such as "Latency Breakdown Inclusive [0-3] [1-10]"."""
+        from damaris.grammar import parse
+
+        return self.answers.ask(parse(question))
+
+    def asked(self, words: str, **ranges):
+        """The same as a data frame. A range is a number, a (first, last) or None, which is all."""
+        from damaris.grammar import question
+
+        return self.answers.ask(question(words, **ranges)).df()
+
+    def latency(self, kind: str = "inclusive", process=None, call=None):
+        """Seconds by layer; `kind`: inclusive or exclusive."""
+        return self.asked(f"latency breakdown {kind}", process=process, call=call)
+
+    def operations(self, kind: str = "list", process=None, call=None, sub=None, server=None):
+        """Seconds of reads and writes of storage; `kind`: list, max, min or avg."""
+        return self.asked(f"latency operation {kind}", process=process, call=call, sub=sub, server=server)
+
+    def throughput(self, process=None, call=None, sub=None, server=None):
+        """Bytes by second."""
+        return self.asked("throughput", process=process, call=call, sub=sub, server=server)
+
+    def energy(self, active: float, idle: float, process=None, call=None, sub=None, server=None):
+        """Joules of each target, whose power is `active` and `idle` watts."""
+        return self.asked("energy", active=active, idle=idle, process=process, call=call, sub=sub, server=server)
 
     def files(self) -> duckdb.DuckDBPyRelation:
         """Which file got how many bytes from whom: one row for each file and process, in bytes and seconds."""

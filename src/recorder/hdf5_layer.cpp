@@ -17,6 +17,7 @@ namespace {
 struct Library {
   const void* base;
   std::uint64_t number;
+  int attribute_type;  // H5I_ATTR, another number since 1.12
   decltype(&H5Iis_valid) is_valid;
   decltype(&H5Iget_type) get_type;
   decltype(&H5Iget_name) get_name;
@@ -39,9 +40,10 @@ Library libraries[kMost];
 unsigned count;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-Handles<> identifiers, files;  // by identifier, and by the hash of a file's name
+Handles<> identifiers, unnamed, files;  // by identifier, and by the hash of a file's name
 const Forgetting forgetting{[] {
   identifiers.forget();
+  unnamed.forget();
   files.forget();
   lock = PTHREAD_MUTEX_INITIALIZER;
 }};
@@ -52,6 +54,11 @@ void find(const void* beside, const char* name, Function& function) {
 }
 
 void find_functions(Library& in, const void* beside) {
+  decltype(&H5get_libversion) get_version = nullptr;
+  unsigned major = 0, minor = 0, release = 0;
+  find(beside, "H5get_libversion", get_version);
+  if (get_version != nullptr) get_version(&major, &minor, &release);
+  in.attribute_type = major > 1 || minor >= 12 ? 7 : 6;
   find(beside, "H5Iis_valid", in.is_valid);
   find(beside, "H5Iget_type", in.get_type);
   find(beside, "H5Iget_name", in.get_name);
@@ -139,25 +146,40 @@ int add_extents(const Library& library, hid_t dataset, char* text, std::size_t r
   return length + std::snprintf(text + length, room - static_cast<std::size_t>(length), "\n");
 }
 
-std::uint32_t describe(const Library& library, hid_t id) {
-  char text[8192], name[2048] = "", plain[2048];
-  const H5I_type_t kind = library.get_type(id);
-  if (kind == H5I_FILE) return file_of(library, id);
+std::size_t name_of(const Library& library, hid_t id, bool is_attribute, char (&name)[2048]) {
   if (library.get_name(id, name, sizeof name) < 0) name[0] = '\0';
-  if (kind == H5I_ATTR) {
-    const std::size_t length = std::strlen(name);
-    name[length] = '@';
-    if (length + 2 < sizeof name && library.get_attribute_name(id, sizeof name - length - 1, name + length + 1) < 0)
-      name[length] = '\0';
-  }
+  const std::size_t length = std::strlen(name);
+  if (!is_attribute || length + 2 >= sizeof name) return length;
+  name[length] = '@';
+  if (library.get_attribute_name(id, sizeof name - length - 1, name + length + 1) < 0) name[length] = '\0';
+  return std::strlen(name);
+}
+
+// A dataset may get its name after it was made: then the number is described once more.
+std::uint32_t describe(const Library& library, hid_t id, std::uint32_t number) {
+  char text[8192], name[2048] = "", plain[2048];
+  const int kind = library.get_type(id);
+  if (kind == H5I_FILE) return file_of(library, id);
+  const std::size_t named = name_of(library, id, kind == library.attribute_type, name);
+  if (number != 0 && named == 0) return number;
   copy_plain(plain, sizeof plain, name);
-  const char* const word = kind == H5I_DATASET ? "dataset" : kind == H5I_ATTR ? "attribute" : kind == H5I_GROUP ? "group" : "other";
+  const char* const word = kind == H5I_DATASET ? "dataset" : kind == library.attribute_type ? "attribute" : kind == H5I_GROUP ? "group" : "other";
   int length = std::snprintf(text, sizeof text, "kind=%s\nname=%s\nparent=%u\n", word, plain, file_of(library, id));
   if (kind == H5I_DATASET) {
     length += add_type(library, id, text + length, sizeof text - static_cast<std::size_t>(length));
     add_extents(library, id, text + length, sizeof text - static_cast<std::size_t>(length));
   }
-  return described(text);
+  number = described(text, number);
+  if (named == 0)
+    unnamed.put(key(library, id), number);
+  else
+    unnamed.remove(key(library, id));
+  return number;
+}
+
+std::uint32_t known(const Library& library, hid_t id) {
+  const std::uint32_t number = identifiers.get(key(library, id));
+  return number != 0 && unnamed.get(key(library, id)) != 0 && library.is_valid(id) > 0 ? describe(library, id, number) : number;
 }
 
 std::uint64_t elements(const Library& library, hid_t space) {
@@ -176,23 +198,24 @@ std::uint32_t file_opened(const void* function, const char* name, hid_t file) {
 std::uint32_t of(const void* function, hid_t id) {
   const Library* const library = library_of(function);
   if (library == nullptr) return 0;
-  if (const std::uint32_t known = identifiers.get(key(*library, id)); known != 0) return known;
+  if (const std::uint32_t number = known(*library, id); number != 0) return number;
   // HDF5 complains of a wrong identifier when the call comes, not here.
-  return library->is_valid(id) > 0 ? identifiers.put(key(*library, id), describe(*library, id)) : 0;
+  return library->is_valid(id) > 0 ? identifiers.put(key(*library, id), describe(*library, id, 0)) : 0;
 }
 
 std::uint32_t left(const void* function, hid_t id) {
   const Library* const library = library_of(function);
   if (library == nullptr) return 0;
-  const std::uint32_t known = identifiers.get(key(*library, id));
+  const std::uint32_t number = known(*library, id);
   identifiers.remove(key(*library, id));
-  return known;
+  unnamed.remove(key(*library, id));
+  return number;
 }
 
 std::uint32_t of_known(const void* function, hid_t id) {
   const Library* const library = library_of(function);
-  const std::uint32_t known = library == nullptr ? 0 : identifiers.get(key(*library, id));
-  return known != 0 ? known : kDropped;
+  const std::uint32_t number = library == nullptr ? 0 : known(*library, id);
+  return number != 0 ? number : kDropped;
 }
 
 std::uint64_t bytes(const void* function, hid_t dataset, hid_t type, hid_t memory, hid_t file, int result) {

@@ -130,8 +130,8 @@ std::uint32_t renamed(int from_folder, const char* from, int to_folder, const ch
   return number;
 }
 
-std::uint32_t described(const char* text) {
-  const std::uint32_t number = next_number();
+std::uint32_t described(const char* text, std::uint32_t number) {
+  if (number == 0) number = next_number();
   put_text({trace::description, number}, text, std::strlen(text));
   return number;
 }

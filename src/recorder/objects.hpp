@@ -39,8 +39,8 @@ std::uint32_t leave_stream(std::FILE* stream);
 std::uint32_t of_name(const char* name);
 // A file has another name now; 0 for one whose calls are not recorded.
 std::uint32_t renamed(int from_folder, const char* from, int to_folder, const char* to);
-// `text`: key=value lines, see docs/trace-format.md.
-std::uint32_t described(const char* text);
+// `text`: key=value lines, see docs/trace-format.md; of a new number, or once more of `number`.
+std::uint32_t described(const char* text, std::uint32_t number = 0);
 // `to` holds `name` with ? for control characters, which end lines.
 void copy_plain(char* to, std::size_t room, const char* name);
 

@@ -12,6 +12,8 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/slot.hpp"
@@ -170,6 +172,9 @@ class Parents {
 };
 
 void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
+  std::size_t most = 0;
+  for (const auto& [key, chunk] : chunks) most += chunk.count;
+  found.calls.reserve(most);
   std::unique_ptr<Parents> parents;
   std::int64_t thread = -1, sequence = -1;
   for (const auto& [key, chunk] : chunks) {
@@ -204,32 +209,63 @@ void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t funct
   }
 }
 
-void sort_calls(std::vector<dt_call>& calls) {
-  std::vector<std::size_t> order(calls.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const dt_call &x = calls[a], &y = calls[b];
-    return std::make_tuple(x.thread, x.begin, x.depth) < std::make_tuple(y.thread, y.begin, y.depth);
-  });
-  std::vector<std::int64_t> place(calls.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
+bool is_earlier(const dt_call& x, const dt_call& y) {
+  return std::tie(x.thread, x.begin, x.depth) < std::tie(y.thread, y.begin, y.depth);
+}
+
+// Where each call goes when a call comes before those inside it. In the order of slots it comes behind them, and they are a range: it goes to
+// the begin of that, and all move behind those around them.
+std::vector<std::size_t> places(const std::vector<dt_call>& calls) {
+  std::vector<std::size_t> inside(calls.size(), 1), around(calls.size(), 0), place(calls.size());
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (calls[i].parent >= 0) inside[static_cast<std::size_t>(calls[i].parent)] += inside[i];
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    if (calls[i].parent >= 0) around[i] = around[static_cast<std::size_t>(calls[i].parent)] + 1;
+    place[i] = i + 1 - inside[i] + around[i];
+  }
+  return place;
+}
+
+void put_at(std::vector<dt_call>& calls, const std::vector<std::size_t>& place) {
   std::vector<dt_call> sorted(calls.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    sorted[i] = calls[order[i]];
-    if (sorted[i].parent >= 0) sorted[i].parent = place[static_cast<std::size_t>(sorted[i].parent)];
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    dt_call& call = sorted[place[i]] = calls[i];
+    if (call.parent >= 0) call.parent = static_cast<std::int64_t>(place[static_cast<std::size_t>(call.parent)]);
   }
   calls = std::move(sorted);
 }
 
+// Whether they are numbers of places, each once.
+bool is_permutation(const std::vector<std::size_t>& place) {
+  std::vector<bool> taken(place.size());
+  for (const std::size_t one : place) {
+    if (one >= place.size() || taken[one]) return false;
+    taken[one] = true;
+  }
+  return true;
+}
+
+void sort_calls(std::vector<dt_call>& calls) {
+  std::vector<std::size_t> place = places(calls);
+  if (is_permutation(place)) put_at(calls, place);
+  if (std::is_sorted(calls.begin(), calls.end(), is_earlier)) return;
+  // Damaged slots, or threads that went on with the chunk of another.
+  std::vector<std::size_t> order(calls.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return is_earlier(calls[a], calls[b]); });
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  put_at(calls, place);
+}
+
 // The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
 void sum_offsets(dt_trace& found, const std::uint8_t* roles) {
-  std::map<std::uint32_t, std::int64_t> offsets;
+  std::unordered_map<std::uint32_t, std::int64_t> offsets;
   for (const dt_text& text : found.texts)
     if (text.what == trace::path) offsets[text.object] = (text.place & O_APPEND) != 0 ? -1 : static_cast<std::int64_t>(text.begin);
   std::vector<std::size_t> order(found.calls.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return found.calls[a].begin < found.calls[b].begin; });
+  const auto begins_earlier = [&](std::size_t a, std::size_t b) { return found.calls[a].begin < found.calls[b].begin; };
+  if (!std::is_sorted(order.begin(), order.end(), begins_earlier)) std::stable_sort(order.begin(), order.end(), begins_earlier);
   for (const std::size_t i : order) {
     dt_call& call = found.calls[i];
     const std::uint8_t role = roles[call.function];

@@ -107,3 +107,12 @@ def test_the_format_page_names_each_column(printed, place):
         named = page.split(f"### {table.removesuffix('/*')}\n")[1].split("###")[0]
         first_cells = {word for line in named.splitlines() if line.startswith("| ") for word in line.split("|")[1].replace(",", " ").split()}
         assert {name for name, *_ in described} <= first_cells, table
+
+
+def test_the_slow_checkpoint_is_found_and_mended(place):
+    (place / "bin/mpicc").symlink_to(shutil.which("mpicc.openmpi"))
+    printed = [do(place, ["bash", "-euc", text]) for text in blocks("slow-checkpoint.md", "sh")]
+    assert "540,000 writes of 8 bytes" in " ".join(printed[1].split())
+    assert (place / "slow.png").stat().st_size > 0 and "I3" not in printed[3]
+    counts = [int(line.split()[0].replace(",", "")) for line in printed[4].splitlines() if line[:1].isdigit() or line.lstrip()[:1].isdigit()]
+    assert counts == [540_000, 9]

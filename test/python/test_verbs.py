@@ -92,7 +92,7 @@ def test_a_recording_without_a_call_says_so(run, verb, verb_and_options):
         (["info", "nothing"], 1, "there is no recording 'nothing'; make one with 'damaris record -o nothing PROGRAM'"),
         (["unify", "nothing"], 1, "there is no recording 'nothing'"),
         (["info", "."], 1, "'.' is no recording; make one with"),
-        (["query", "run"], 2, "one of the arguments --files --sql is required"),
+        (["query", "run"], 2, "ask one question: QUESTION, --files or --sql"),
         (["query", "run", "--files", "--csv", "--json"], 2, "not allowed with"),
         (["query", "run", "--sql", "select 1", "--all"], 2, "--all belongs to --files"),
         (["query", "run", "--sql", "selec 1"], 1, "the question is not understood: "),

@@ -1,25 +1,51 @@
-"""`damaris query RUN --files`: which file got how many bytes from whom; `--sql` asks anything else."""
+"""`damaris query RUN QUESTION`: latency, throughput, energy, calls; `--files`: which file got how many bytes from whom; `--sql`: anything else."""
 
+import argparse
 import csv
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+ROWS = 200  # of a table on the terminal
+DATA = (".csv", ".json", ".parquet")
 
 
 def arguments(parser: ArgumentParser, words: list[str]) -> Namespace:
-    parser.description = "Answers a question about a recording, as a table, or with raw numbers as CSV or JSON."
+    from damaris import grammar
+
+    parser.description = "Answers a question about a recording, as a table, a picture, or raw numbers as CSV, JSON or Parquet."
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"questions:\n{grammar.__doc__.partition(chr(10) * 2)[2]}"
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--files", action="store_true", help="which file got how many bytes from whom; --csv and --json: one row a file and process")
-    what.add_argument("--sql", metavar="SQL", help="any question to the tables calls, objects, processes, losses (docs/trace-format.md)")
+    parser.add_argument("question", metavar="QUESTION", nargs="?", help="such as 'Latency Breakdown Inclusive [0-3] [1-10]', see below")
+    parser.add_argument("--files", action="store_true", help="which file got how many bytes from whom; --csv and --json: one row a file and process")
+    parser.add_argument("--sql", metavar="SQL", help="any question to the tables calls, objects, processes, losses (docs/trace-format.md)")
+    parser.add_argument("-o", metavar="FILE", dest="output", type=Path, help="write the answer there: .csv .json .parquet, or its picture: .html .png .svg .pdf")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print CSV")
     form.add_argument("--json", action="store_true", help="print JSON: a list of objects")
     parser.add_argument("--all", action="store_true", help="with --files: also files without a byte, and system files that were only read")
     given = parser.parse_args(words)
+    if sum((given.question is not None, given.files, given.sql is not None)) != 1:
+        parser.error("ask one question: QUESTION, --files or --sql")
     if given.all and not given.files:
-        parser.error("--all belongs to --files; a question in SQL says itself what it leaves out")
+        parser.error("--all belongs to --files")
+    if given.output:
+        check_output(parser, given)
     return given
+
+
+def check_output(parser, given) -> None:
+    from damaris.pictures import SUFFIXES
+
+    suffix = given.output.suffix
+    if suffix not in (*DATA, *SUFFIXES):
+        parser.error(f"'{given.output}' ends with none of {' '.join((*DATA, *SUFFIXES))}")
+    if suffix in SUFFIXES and given.question is None:
+        parser.error(f"there are pictures of QUESTIONs only; for others name one of {' '.join(DATA)}")
+    if not given.output.absolute().parent.is_dir():
+        parser.error(f"there is no folder '{given.output.parent}' for '{given.output.name}'")
 
 
 def print_files(run, everything: bool) -> None:
@@ -39,37 +65,63 @@ def print_files(run, everything: bool) -> None:
 def print_table(columns, rows) -> None:
     from damaris.verbs import text
 
-    shown = [[f"{one:.3f}" if isinstance(one, float) else "" if one is None else str(one) for one in row] for row in rows]
+    shown = [[text.number(one) if isinstance(one, float) else "" if one is None else str(one) for one in row] for row in rows]
     numbers = [name for i, name in enumerate(columns) if all(isinstance(row[i], int | float | None) for row in rows)]
-    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers), whole=True)
+    shrinks = "target" in columns and any(row[columns.index("target")] for row in rows)
+    text.show(columns, shown, left=tuple(name for name in columns if name not in numbers), shrink="target" if shrinks else None, whole=not shrinks)
 
 
-def print_raw(columns, rows, as_json: bool) -> None:
+def write_raw(columns, rows, as_json: bool, file) -> None:
     if as_json:
-        json.dump([dict(zip(columns, row, strict=True)) for row in rows], sys.stdout, default=str, indent=1)
-        print()
+        json.dump([dict(zip(columns, row, strict=True)) for row in rows], file, default=str, indent=1)
+        print(file=file)
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
 
 
-def main(parser: ArgumentParser, words: list[str]) -> None:
-    given = arguments(parser, words)
+def write_output(given, found, columns, rows) -> None:
+    if given.output.suffix == ".parquet":
+        found.write_parquet(str(given.output))
+    elif given.output.suffix in DATA:
+        with given.output.open("w") as file:
+            write_raw(columns, rows, given.output.suffix == ".json", file)
+    else:
+        from damaris import grammar, pictures
+
+        pictures.draw(grammar.parse(given.question), [dict(zip(columns, row, strict=True)) for row in rows], given.output)
+
+
+def answer(given):
+    """The answer as a DuckDB relation; None for a statement of SQL without one."""
     import duckdb
 
     import damaris
 
     run = damaris.open(given.run)
-    if given.files and not given.csv and not given.json:
-        print_files(run, given.all)
-        return
     try:
-        found = run.files() if given.files else run.query(given.sql)
-        columns, rows = (found.columns, found.fetchall()) if found is not None else ([], [])
+        return run.files() if given.files else run.ask(given.question) if given.question else run.query(given.sql)
     except duckdb.Error as error:
         raise damaris.Refused(f"the question is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
-    if given.csv or given.json:
-        print_raw(columns, rows, given.json)
+
+
+def main(parser: ArgumentParser, words: list[str]) -> None:
+    given = arguments(parser, words)
+    if given.files and not (given.csv or given.json or given.output):
+        import damaris
+
+        print_files(damaris.open(given.run), given.all)
+        return
+    found = answer(given)
+    columns, rows = (found.columns, found.fetchall()) if found is not None else ([], [])
+    if given.output:
+        write_output(given, found, columns, rows)
+    elif given.csv or given.json:
+        write_raw(columns, rows, given.json, sys.stdout)
+    elif rows:
+        print_table(columns, rows[:ROWS])
+        if len(rows) > ROWS:
+            print(f"and {len(rows) - ROWS:,} more rows; --csv or -o FILE gives all")
     else:
-        print_table(columns, rows)
+        print("The answer is empty: nothing in the recording is like that.")

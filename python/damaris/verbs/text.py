@@ -15,6 +15,11 @@ def size(count: float | None) -> str:
     return ""
 
 
+def number(value: float) -> str:
+    """With four digits that count; seconds as small as nanoseconds are read too."""
+    return f"{value:.4g}" if value and abs(value) < 0.001 or abs(value) >= 1e9 else f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1 else f"{value:,.3f}"
+
+
 def many(count: int, what: str) -> str:
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
@@ -73,7 +78,7 @@ def show(heads: list[str], rows: list[list[str]], left: tuple[str, ...] = (), sh
     out = console(sum(widths) if whole else 0)
     if shrink:
         which = heads.index(shrink)
-        room = max(out.width - sum(widths) + widths[which] - 2, 20)
+        room = max(out.width - sum(widths) + widths[which] - 2, 14)
         rows = [[shortened(text, room) if i == which else text for i, text in enumerate(row)] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in heads:

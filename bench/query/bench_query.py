@@ -1,0 +1,75 @@
+"""How long questions to a recording take: each question of the paper over everything and over ranges, and the page of damaris report.
+
+The recording is generated as in bench record: writes inside MPI-IO calls. Times are of a warm page cache, the median of several.
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")]
+
+from help_text import HelpText  # noqa: E402
+from program import add_places, check_places, positive, run_benchmark  # noqa: E402
+from rows import row  # noqa: E402
+
+EVERYTHING = ("Latency Breakdown Inclusive", "Latency Breakdown Exclusive", "Latency Operation Avg [0]", "Call", "Communication", "Latency Segment [0-1]")
+RANGES = ("Latency Breakdown Inclusive [0-3] [1-10]", "Latency Breakdown Exclusive [0-3] [1-10]", "Latency Operation List [0-3] [1-10]",
+          "Latency Operation Max [0-3] [1-10]", "Throughput [0-3] [1-10]", "Energy [10] [5] [0-3] [1-10]", "Call [0-3] [1-10]", "Targets [0-3] [1-10]")  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench query", description=__doc__, formatter_class=HelpText)
+    parser.add_argument("--slots", type=positive, default=10_000_000, metavar="N", help="calls in the recording (10000000)")
+    parser.add_argument("--repeats", type=positive, default=5, metavar="N", help="times that each question is asked (5)")
+    add_places(parser, "a recording of few calls")
+    options = parser.parse_args()
+    check_places(parser, options)
+    if options.quick:
+        vars(options).update(slots=100_000, repeats=2)
+    return run_benchmark("query", options, lambda console, folder: measure(folder, options))
+
+
+def asked(run, question, repeats):
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run.ask(question).fetchall()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times), min(times), max(times)
+
+
+def reported(run):
+    """Seconds and bytes of memory of the page, made by a process of its own."""
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "damaris.verbs", "report", run, "-o", run / "page.html"], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - begin
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
+def measure(folder, options):
+    unify = ROOT / "bench/record/bench_unify.py"
+    subprocess.run([sys.executable, unify, "--slots", str(options.slots), "--run", folder / "run"], check=True, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, TMPDIR=str(folder)))  # fmt: skip
+    import damaris
+
+    run = damaris.open(folder / "run")
+    found = {question: asked(run, question, options.repeats) for question in (*EVERYTHING, *RANGES)}
+    slowest = {name: max((found[question] for question in questions)) for name, questions in (("all", EVERYTHING), ("ranges", RANGES))}
+    seconds, memory = reported(folder / "run")
+    rows = [row("slowest question over everything, s", slowest["all"], "lower", 1, 0.3),
+            row("slowest question with ranges, s", slowest["ranges"], "lower", 0.1, 0.03),
+            row("page of the report, s", [seconds] * 3, "lower", 20, 10), row("page of the report, GiB", [memory / 2**30] * 3, "lower", 2, 1)]  # fmt: skip
+    table = dict(text=f"{options.slots:,} calls; seconds, medians of {options.repeats}.", heads=["question", "seconds"],
+                 lines=[[question, f"{times[0]:.3f}"] for question, times in found.items()])  # fmt: skip
+    return dict(settings=dict(slots=options.slots, repeats=options.repeats), details=found, rows=rows, table=table, notes=[])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The picture of an answer: HTML by Plotly, PNG, SVG and PDF by Matplotlib, from one description."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from damaris.errors import Refused
+from damaris.grammar import Question
+
+LAYERS = {"damaris": "#009E73", "hdf5": "#0072B2", "mpiio": "#56B4E9", "mpi": "#CC79A7", "posix": "#D55E00", "stdio": "#E69F00"}
+OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
+SUFFIXES = (".html", ".png", ".svg", ".pdf")
+MOST_BARS = 400  # more are not told apart
+
+
+@dataclass
+class Bars:
+    """One panel: bars at labels, stacked by series, each with a text."""
+
+    title: str
+    x: str
+    y: str
+    labels: list[str]
+    series: dict[str, list[float]]
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    log: bool = False
+
+
+def word_of(row, name) -> str:
+    number = "" if row[name] is None else str(int(row[name]))
+    return f"{number} {Path(row['target']).name}" if name == "server" and row.get("target") else number
+
+
+def label_of(row, names) -> str:
+    return "-".join(word_of(row, name) for name in names)
+
+
+def bars(title, rows, x, y, unit, series=None, text=None, log=False) -> Bars:
+    """`rows` are dictionaries; `x`: the columns that make a bar's label, `series`: the one that stacks."""
+    x = [name for name in x if rows and name in rows[0]]
+    labels = list(dict.fromkeys(label_of(row, x) for row in rows))
+    place = {label: i for i, label in enumerate(labels)}
+    values, texts = {}, {}
+    for row in rows:
+        key = "" if series is None else word_of(row, series) if series == "server" else str(row[series])
+        values.setdefault(key, [0.0] * len(labels))[place[label_of(row, x)]] += float(row[y] or 0)
+        if text:
+            texts.setdefault(key, [""] * len(labels))[place[label_of(row, x)]] = f"{row[text]}"
+    return Bars(title, "-".join(x) or "all", unit, labels, values, texts, log)
+
+
+def panels_of(question: Question, rows) -> list[Bars]:
+    """What the answer to `question` looks like (IOPro, figures 11 to 19)."""
+    title = " ".join(word.capitalize() for word in question.words)
+    kind = question.words[0] if question.words[0] != "latency" else question.words[1]
+    views = {view: [row for row in rows if row.get("view") == view] for view in ("process", "server")}
+    if kind == "breakdown":
+        return [bars(title, rows, ("process", "call"), "seconds", "seconds", series="layer")]
+    if kind == "operation" and question.words[2] == "list":
+        return [bars(title, rows, ("process", "call", "sub"), "seconds", "seconds; the number is the server", text="server", log=True)]
+    if kind == "operation" and question.words[2] == "avg":
+        return [bars(title, rows, ("process", "call"), "seconds", "seconds", log=True)]
+    if kind == "operation":
+        return [bars(title, views["process"], ("process", "call"), "seconds", "seconds; the number is the server", text="server", log=True),
+                bars("the same, at each server", views["server"], ("server",), "seconds", "seconds; the number is the process", text="process",
+                     log=True)]  # fmt: skip
+    if kind == "throughput":
+        return [bars(title, views["process"], ("process", "call"), "bytes_per_second", "bytes/s"),
+                bars("the same, at each server", views["server"], ("server",), "bytes_per_second", "bytes/s")]  # fmt: skip
+    if kind == "energy":
+        return [bars(title, rows, ("process", "call"), "joules", "joules", series="server")]
+    if kind == "call":
+        return [bars(title, rows, ("process",), "operations", "operations", series="server")]
+    if kind == "segment":
+        return [bars(title, [dict(row, order=i) for i, row in enumerate(rows)], ("order",), "seconds", "seconds, mean", series="function")]
+    return [bars(title, rows, ("process", "call"), {"communication": "seconds"}.get(kind, kind), {"communication": "seconds"}.get(kind, kind))]
+
+
+def color_of(name, number) -> str:
+    return LAYERS.get(name, OTHERS[number % len(OTHERS)])
+
+
+def draw_html(panels, path) -> None:
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=len(panels), cols=1, subplot_titles=[panel.title for panel in panels])
+    for row, panel in enumerate(panels, 1):
+        for number, (name, values) in enumerate(panel.series.items()):
+            figure.add_trace(go.Bar(x=panel.labels, y=values, name=name or panel.title, text=panel.texts.get(name), showlegend=bool(name),
+                                    marker_color=color_of(name, number)), row=row, col=1)  # fmt: skip
+        figure.update_xaxes(title_text=panel.x, type="category", row=row, col=1)
+        figure.update_yaxes(title_text=panel.y, type="log" if panel.log else "linear", row=row, col=1)
+    figure.update_layout(barmode="stack", template="plotly_white", height=420 * len(panels))
+    figure.write_html(path, include_plotlyjs=True)
+
+
+def draw_static(panels, path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    most = max(len(panel.labels) for panel in panels)
+    figure, axes = plt.subplots(len(panels), squeeze=False, figsize=(min(max(7, most * 0.18), 24), 3.6 * len(panels)), layout="constrained")
+    for axis, panel in zip(axes[:, 0], panels, strict=True):
+        base = [0.0] * len(panel.labels)
+        for number, (name, values) in enumerate(panel.series.items()):
+            drawn = axis.bar(range(len(values)), values, bottom=None if panel.log else base, color=color_of(name, number), label=name or None)
+            if name in panel.texts and len(values) <= 60:
+                axis.bar_label(drawn, panel.texts[name], fontsize=7)
+            base = [low + value for low, value in zip(base, values, strict=True)]
+        step = max(1, len(panel.labels) // 40)
+        axis.set_xticks(range(0, len(panel.labels), step), panel.labels[::step], rotation=90 if len(panel.labels) > 12 else 0, fontsize=8)
+        axis.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, yscale="log" if panel.log else "linear")
+        axis.spines[["top", "right"]].set_visible(False)
+        if any(panel.series):
+            axis.legend(frameon=False, fontsize=8, ncols=2)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def draw(question: Question, rows: list[dict], path: Path) -> None:
+    """Writes the picture of an answer. Raises Refused for an empty answer, or more bars than a picture shows."""
+    if not rows:
+        raise Refused("the answer is empty, so there is no picture")
+    panels = [panel for panel in panels_of(question, rows) if panel.labels]
+    most = max(len(panel.labels) for panel in panels)
+    if most > MOST_BARS:
+        raise Refused(f"the answer has {most} bars, a picture shows {MOST_BARS}; ask for fewer processes or calls, such as [0-3] [0-9]")
+    (draw_html if path.suffix == ".html" else draw_static)(panels, path)
