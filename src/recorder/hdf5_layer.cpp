@@ -163,7 +163,10 @@ std::uint32_t describe(const Library& library, hid_t id, std::uint32_t number) {
   const std::size_t named = name_of(library, id, kind == library.attribute_type, name);
   if (number != 0 && named == 0) return number;
   copy_plain(plain, sizeof plain, name);
-  const char* const word = kind == H5I_DATASET ? "dataset" : kind == library.attribute_type ? "attribute" : kind == H5I_GROUP ? "group" : "other";
+  const char* const word = kind == H5I_DATASET              ? "dataset"
+                           : kind == library.attribute_type ? "attribute"
+                           : kind == H5I_GROUP              ? "group"
+                                                            : "other";
   int length = std::snprintf(text, sizeof text, "kind=%s\nname=%s\nparent=%u\n", word, plain, file_of(library, id));
   if (kind == H5I_DATASET) {
     length += add_type(library, id, text + length, sizeof text - static_cast<std::size_t>(length));
