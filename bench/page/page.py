@@ -25,7 +25,8 @@ TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue"
           "phases": "how long a simulation waits, a core for each rank",
           "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
           "cm1-parts": "the same with four cores, or parts of these",
-          "compression": "does the simulation notice that its dedicated core compresses?"}
+          "compression": "does the simulation notice that its dedicated core compresses?",
+          "record": "what a recording costs"}
 
 
 def draw_page(results):
@@ -121,6 +122,12 @@ def picture_of_compression(details):
     return px.box(frame, x="compression", y="seconds", facet_col="what", log_y=True)
 
 
+def picture_of_record(details):
+    frame = pd.DataFrame([dict(call=call, recorder=recorder, ns=ns) for call, runs in details.items() if call != "lammps"
+                          for recorder, of in runs.items() for ns in of])
+    return px.box(frame, x="call", y="ns", color="recorder", log_y=True, labels=dict(ns="ns of CPU, a call"))
+
+
 def picture_of_slots(details):
     frame = pd.DataFrame([dict(schedule=one["schedule"], seconds=seconds) for one in details for seconds in one["worst_write_s"]])
     return px.box(frame, x="schedule", y="seconds", points="all", labels=dict(seconds="s, longest write of a round"))
@@ -134,7 +141,7 @@ def picture_of_never_stops(details):
 
 PICTURES = {
     "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
-    "slots": picture_of_slots, "never-stops": picture_of_never_stops,
+    "record": picture_of_record, "slots": picture_of_slots, "never-stops": picture_of_never_stops,
     "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",
                                     log_y=True,
                                     labels={"wall_ns.median": "ns a message"}),

@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[1:1] = [str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")]
+BUILD = Path(os.environ.get("DAMARIS_BUILD_DIR", ROOT / "build/dev"))
+PACKAGE = str(BUILD / "lib/damaris/python")
+sys.path[1:1] = [*(str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")), PACKAGE]
 
 from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from rows import row  # noqa: E402
 from run_cm1 import RunFailed, command_line, prepare  # noqa: E402
 
-BUILD = Path(os.environ.get("DAMARIS_BUILD_DIR", ROOT / "build/dev"))
 CALLS = {"read": "pread of 1 byte", "write": "pwrite of 4 bytes", "stdio": "fwrite of 8 bytes", "message": "Irecv + Send + Wait",
          "block": "pwrite of 4 KiB to memory"}
 ADDED = {"read": (120, 100), "write": (120, 100), "stdio": (120, 100), "message": (400, 350)}
@@ -134,7 +135,7 @@ def stored(place):
 def unify(place, options):
     """The rows of bench_unify.py."""
     words = [sys.executable, Path(__file__).with_name("bench_unify.py"), "--slots", options.slots]
-    found = json.loads(run(words, place, dict(os.environ, TMPDIR=str(place)))[0])
+    found = json.loads(run(words, place, dict(os.environ, TMPDIR=str(place), PYTHONPATH=PACKAGE))[0])
     return [row("unify: million slots a CPU second", [found["million_slots_a_cpu_second"]] * 3, "higher", 1.5, 2.5),
             row("unify: peak memory a call, bytes", [found["peak_bytes_a_call"]] * 3, "lower", 250, 200)]  # fmt: skip
 

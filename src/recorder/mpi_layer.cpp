@@ -154,7 +154,7 @@ std::uint32_t left_file(MPI_File file) {
 std::int64_t place(MPI_File file, MPI_Offset offset) {
   MPI_Offset byte = 0;
   // Unknown to this recorder, a file may have been closed.
-  if (of_file(file) == 0 || library.file_get_byte_offset(file, offset, &byte) != MPI_SUCCESS) return trace::kNowhere;
+  if (offset < 0 || of_file(file) == 0 || library.file_get_byte_offset(file, offset, &byte) != MPI_SUCCESS) return trace::kNowhere;
   return byte;
 }
 

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 
 import pytest
-from recorded import BUILD, FLAVOUR, PROGRAMS, both, record
+from recorded import BUILD, FLAVOUR, PROGRAMS, both, record, run
 
 MELT = """\
 units lj
@@ -103,16 +103,16 @@ def test_fortran_mpi_f08(tmp_path):
 @mpi
 @pytest.mark.parametrize("how", ["killed", "aborts", "ends"])
 def test_a_rank_that_dies_has_left_all_that_it_wrote(how, tmp_path):
-    run = record([PROGRAMS / "recorded_ranks", how], tmp_path, ranks=3)
-    assert (run.status == 0) == (how == "ends")
-    written, sizes = run.written(), run.sizes()
+    done = record([PROGRAMS / "recorded_ranks", how], tmp_path, ranks=3)
+    assert (done.status == 0) == (how == "ends")
+    written, sizes = done.written(), done.sizes()
     for rank in range(3):
         assert written[f"written{rank}"] == sizes[f"written{rank}"] == 40000 * (10 + rank)
         assert written[f"streamed{rank}"] == 280_000 >= sizes[f"streamed{rank}"]
     if how == "killed":
-        assert run.one("select ended from processes where rank = 1") == "killed"
+        assert done.one("select ended from processes where rank = 1") == "killed"
     if how == "ends":
-        assert run.one("select count(*) from processes where ended = 'exit'") == 3
+        assert done.one("select count(*) from processes where ended = 'exit'") == 3
 
 
 def test_tools_of_the_system(tmp_path):
@@ -168,3 +168,25 @@ def test_the_server_of_the_mini_app(tmp_path):
         assert {name: written[name] for name in outputs} == {name: straced[name] for name in outputs}
     # What a client gives to Damaris is what the server writes.
     assert recorded.one("select sum(bytes)::bigint from calls where layer = 'damaris' and kind = 'write'") > 2_000_000
+
+
+@pytest.mark.skipif("NO_MPI_PROGRAM" not in os.environ, reason="SKIP: this build has no examples")
+def test_a_plugin_with_a_symbol_scope_of_its_own_is_named(tmp_path):
+    """As it is where the program holds another HDF5."""
+    other = "libhdf5_openmpi.so.103" if FLAVOUR == "OFF" else "libhdf5_serial.so.103"
+    config = os.environ["DAMARIS_SOURCE_DIR"] + "/examples/06_no_mpi/in_place.xml"
+    environment = {**os.environ, "LD_PRELOAD": other, "DAMARIS_JOB": f"recorder-{os.getpid()}", "DAMARIS_LOG": "off"}
+    _, recorded = both([os.environ["NO_MPI_PROGRAM"], config, "0"], tmp_path, env=environment)
+    assert recorded.status == 0 and any(name.endswith(".h5") for name in recorded.sizes())
+    assert not any(name.endswith(".h5") for name in recorded.written())
+    told = run(["damaris", "info", recorded.recording], tmp_path)
+    assert b"Not observed" in told.out and b"damaris_hdf5.so" in told.out.replace(b"\n", b"")
+
+
+@pytest.mark.skipif("NO_MPI_PROGRAM" not in os.environ, reason="SKIP: this build has no examples")
+def test_a_plugin_without_one_is_seen(tmp_path):
+    config = os.environ["DAMARIS_SOURCE_DIR"] + "/examples/06_no_mpi/in_place.xml"
+    environment = {**os.environ, "DAMARIS_JOB": f"recorder-{os.getpid()}", "DAMARIS_LOG": "off"}
+    _, recorded = both([os.environ["NO_MPI_PROGRAM"], config, "0"], tmp_path, traced=True, env=environment)
+    assert any(name.endswith(".h5") for name in recorded.written())
+    assert not recorded.tables.losses.fetchall()

@@ -107,6 +107,14 @@ def test_an_earlier_recording_is_replaced_only_by_force(tmp_path):
     assert second.written() == {"written": 50}
 
 
+def test_the_commands_of_a_batch_script_are_jobs_of_their_own(tmp_path):
+    batch = {**os.environ, "SLURM_JOB_ID": "7"}
+    assert record([PROCESS, "ends_at_once"], tmp_path, env=batch).status == 3
+    assert record([PROCESS, "ends_at_once"], tmp_path, env=batch).status == 2
+    for _ in range(2):
+        assert record([PROCESS, "ends_at_once"], tmp_path, options=["--force"], env={**batch, "SLURM_STEP_ID": "1"}).status == 3
+
+
 @mpi
 def test_all_ranks_of_a_job_replace_an_earlier_recording_once(tmp_path):
     for options in ([], ["--force"]):
