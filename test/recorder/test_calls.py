@@ -41,7 +41,7 @@ def all_called(layer, runs):
     seen = set()
     for run in runs:
         seen |= {name for (name,) in run.tables.query(f"select distinct function from calls where layer = '{layer}'").fetchall()}
-    assert seen == names(layer).keys()
+    assert seen == names(layer).keys() - {"pclose"}  # calls on pipes are not recorded
 
 
 def test_posix_and_stdio(tmp_path):
