@@ -97,13 +97,20 @@ def state_of(raw: list[Path]) -> dict[str, list[int]]:
     return {path.name: [(facts := path.stat()).st_size, facts.st_mtime_ns] for path in raw}
 
 
-def is_current(run: Path) -> bool:
-    """Whether the store was made by this version of the raw files that are there now, of a program that has ended."""
+def about_store(run: Path) -> dict:
+    """What its store says of itself; empty if there is none that is whole."""
     try:
         made = json.loads((run / "store/store.json").read_text())
-        return made["version"] == VERSION and made["raw"] == state_of(raw_files(run)) and not made["running"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return made if isinstance(made, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def is_current(run: Path) -> bool:
+    """Whether the store was made by this version, of all raw files that are there now, of a program that has ended. Raw files may have been removed
+    since."""
+    made, raw = about_store(run), state_of(raw_files(run))
+    return made.get("version") == VERSION and (not raw or raw.items() <= made.get("raw", {}).items() and not made.get("running", True))
 
 
 @contextmanager
@@ -119,10 +126,13 @@ def locked(run: Path):
 
 def unify(run: Path, again: bool = True) -> None:
     """Makes RUN/store, unless it is there and `again` is False. What an interrupted one left is made anew."""
-    if not (run / "recording.json").exists() and not raw_files(run):
-        raise Refused(f"'{run}' is no recording; make one with 'damaris record -o DIR PROGRAM'")
     if not again and is_current(run):
         return
+    if not raw_files(run):
+        if (run / "store").exists() and about_store(run).get("raw") != {}:
+            raise Refused(f"'{run}/raw' has no raw file any more, so the store is not made anew; ask it as it is, or record again")
+        if not (run / "recording.json").exists():
+            raise Refused(f"'{run}' is no recording; make one with 'damaris record -o DIR PROGRAM'")
     with locked(run):
         if not again and is_current(run):  # by the one that had the lock
             return

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -111,6 +112,29 @@ def test_a_store_is_made_anew_if_raw_files_have_changed_and_only_then(run, numbe
     assert is_current(run) and rows("select count(*) from calls") == [(40,)] and os.stat(run / "store").st_ino == made
     raw.write(run, raw.chunk(slots), name="node.101.1")
     assert not is_current(run) and rows("select count(*) from calls") == [(80,)]
+
+
+@pytest.mark.parametrize("host", ["node", os.uname().nodename])
+def test_raw_files_may_be_removed_once_the_store_is_made(run, number, rows, verb, host):
+    """Also that of a process that ran then."""
+    raw.write(run, raw.chunk(raw.process(pid=os.getpid(), host=host) + raw.call(number("pwrite"), 1, 2, place=0)))
+    ended = raw.write(run, raw.chunk(raw.end(9)), name="node.200.1")
+    assert rows("select count(*) from processes") == [(2,)]
+    ended.unlink()
+    assert is_current(run) == (host == "node")
+    shutil.rmtree(run / "raw")
+    assert rows("select count(*) from calls") == [(1,)]
+    status, _, complaint = verb("unify", run)
+    assert status == 1 and "is not made anew" in complaint and rows("select count(*) from calls") == [(1,)]
+
+
+def test_a_recording_without_a_raw_file_has_an_empty_store_until_there_is_one(run, number, rows, verb):
+    path = raw.write(run, raw.chunk(raw.call(number("pwrite"), 1, 2, place=0)))
+    whole = path.read_bytes()
+    path.unlink()
+    assert rows("select count(*) from calls") == [(0,)] and verb("unify", run)[0] == 0
+    path.write_bytes(whole)
+    assert rows("select count(*) from calls") == [(1,)]
 
 
 def test_the_store_of_a_process_that_lives_is_asked_for_again(run, number, rows):
