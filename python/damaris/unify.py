@@ -51,7 +51,7 @@ class Store:
         nesting = Nesting.of(decoded.calls, self.functions)
         process.see(decoded.calls, nesting.top, self.functions)
         handles = Handles.of(number, process.host, decoded.texts)
-        self.objects.add_renames(handles, decoded.texts)
+        self.objects.add_renames(handles, decoded.texts, process.shift)
         for one in decoded.texts:
             if one.what == kernel.LOSS:
                 self.lose(number, one.text, one.place if one.place > 0 else None)
@@ -59,7 +59,7 @@ class Store:
             self.lose(number, f"{path.name}: {decoded.damage}")
         self.processes.append(process)
         self.handles.append(handles)
-        self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, np.zeros(1, np.int32)))
+        self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, handles.numbers(), np.zeros(1, np.int32)))
         self.rows += len(decoded.calls)
 
     def lose(self, process: int | None, why: str, calls: int | None = None) -> None:
@@ -67,16 +67,13 @@ class Store:
 
     def name_objects(self) -> None:
         """When all processes are known: one may have renamed what another wrote."""
-        for renames in self.objects.renames.values():
-            renames.sort()
+        self.objects.renames.sort()
         for part, handles in zip(self.parts, self.handles, strict=True):
-            last = max([*handles.paths, *handles.described], default=0) + 1  # is of numbers that no text explains
-            first_use = np.full(last + 1, np.iinfo(np.int64).max)
-            if self.objects.renames[handles.host].known:
-                np.minimum.at(first_use, np.minimum(part.calls["object"], last), part.calls["begin"])
-            ids = self.objects.numbers(handles, first_use)
-            part.objects = np.zeros(last + 1, np.int32)
-            part.objects[list(ids)] = list(ids.values())
+            first_use = np.full(len(part.numbers), np.iinfo(np.int64).max)
+            if self.objects.renames.known:
+                np.minimum.at(first_use, part.positions(slice(None)), part.calls["begin"])
+            ids = self.objects.numbers(handles, dict(zip(part.numbers.tolist(), first_use.tolist(), strict=True)))
+            part.objects = np.array([ids.get(number, 0) for number in part.numbers.tolist()], np.int32)
 
     def write(self, folder: Path) -> None:
         self.name_objects()
