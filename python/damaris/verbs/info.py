@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+# Streams in memory, without an object, move no bytes of files.
 LAYERS = """
-select layer, count(*), sum(bytes) filter (kind = 'write'), sum(bytes) filter (kind = 'read'),
-       sum(bytes) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
-from calls where top group by layer
+select layer, count(*), sum(moved) filter (kind = 'write'), sum(moved) filter (kind = 'read'),
+       sum(moved) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
+from (select *, case when handle = 0 and layer in ('posix', 'stdio') then 0 else bytes end as moved from calls where top) group by layer
 order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], layer)
 """
 JOB = """
