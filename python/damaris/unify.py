@@ -45,7 +45,7 @@ class Store:
         try:
             decoded = kernel.decode(path, self.functions.roles)
         except Refused as refused:
-            self.lose(None, str(refused))
+            self.lose(None, f"{path}: the disk was full, or the process was killed before its first call" if is_empty(path) else str(refused))
             return
         process = processes.Process.of(number, decoded.texts, decoded.calls, decoded.damage)
         nesting = Nesting.of(decoded.calls, self.functions)
@@ -88,6 +88,15 @@ class Store:
 
 def raw_files(run: Path) -> list[Path]:
     return sorted((run / "raw").glob("*.trace"))
+
+
+def is_empty(path: Path) -> bool:
+    """Whether no chunk of it was ever begun."""
+    try:
+        with path.open("rb") as file:
+            return not any(file.read(kernel.CHUNK_HEAD))
+    except OSError:
+        return False
 
 
 def state_of(raw: list[Path]) -> dict[str, list[int]]:

@@ -119,11 +119,13 @@ def test_the_last_words_are_the_ones_that_count(run, rows, number):
 
 def test_losses_and_what_was_not_observed_are_told(run, number, verb):
     slots = raw.process() + PATH_1 + writes(number, 8) + raw.text(raw.LOSS, "the file system refused a chunk", place=30_000)
+    slots += raw.text(raw.LOSS, "no room on the file system for a chunk")
     slots += raw.text(raw.LOSS, "not observed: the plugin hdf5 has a symbol scope of its own") + raw.end(100, wchar=8)
     for pid in (10, 11):
         raw.write(run, raw.chunk(slots), name=f"node.{pid}.1")
     output = " ".join(verb("info", run)[1].split())
     assert "The file system refused a chunk, 60,000 calls lost (2 processes)." in output
+    assert "No room on the file system for a chunk (2 processes)." in output
     assert "Not observed: the plugin hdf5 has a symbol scope of its own (2 processes)." in output
 
 

@@ -87,13 +87,15 @@ def test_a_chunk_that_is_there_twice_counts_once(run, number, rows):
     assert rows("select bytes from calls order by begin") == [(1,), (2,)]
 
 
-@pytest.mark.parametrize("content", [b"", b"\0", b"hello" * 1000, bytes(raw.CHUNK)])
-def test_a_file_that_is_none_of_the_recorder_is_a_loss(run, number, rows, content):
-    raw.write(run, raw.chunk(a_file(number)[0]))
+@pytest.mark.parametrize(("content", "said"), [
+    (b"", ": the disk was full, or the process was killed before its first call"), (b"\0", ": the disk was full"), (bytes(raw.CHUNK), ": the disk was full"),
+    (b"hello" * 1000, " is no file of the recorder, or is cut")])  # fmt: skip
+def test_a_file_without_a_chunk_is_a_loss_that_info_names_by_its_path(run, number, verb, content, said):
+    raw.write(run, raw.chunk(a_file(number)[0] + raw.end(10**6)))
     raw.write(run, content, name="node.300.1")
-    assert rows("select count(*) from calls") == [(40,)]
-    [[process, why]] = rows("select process, why from losses")
-    assert process is None and "node.300.1.trace is no file of the recorder" in why
+    [[process, why]] = damaris.open("run").query("select process, why from losses").fetchall()
+    assert process is None and why.startswith(f"run/raw/node.300.1.trace{said}")
+    assert f"library. {why}." in " ".join(verb("info", "run")[1].split())
 
 
 def test_a_later_version_is_not_guessed_at(run, number, rows):

@@ -69,7 +69,8 @@ def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterat
     for why, calls, processes in run.query(LOSSES).fetchall():
         lost = f", {text.many(calls, 'call')} lost" if calls else ""
         where = f" ({text.many(processes, 'process')})" if processes > 1 else ""
-        yield f"{why[0].upper()}{why[1:]}{lost}{where}."
+        begin = why[:1].upper() if why.split(" ")[0].isalpha() else why[:1]  # not of a path
+        yield f"{begin}{why[1:]}{lost}{where}."
 
 
 def main(parser: ArgumentParser, words: list[str]) -> None:
