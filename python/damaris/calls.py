@@ -64,7 +64,14 @@ class Part:
     process: int
     first: int  # id of its first call
     shift: int  # ns from its clock to UTC
-    objects: np.ndarray  # by handle
+    numbers: np.ndarray  # that its texts explain, in order, behind a 0; in damaged files they may be large
+    objects: np.ndarray  # the id of each; of 0 none
+
+    def positions(self, rows: slice) -> np.ndarray:
+        """Of the objects of calls in `numbers`; 0 for those that no text explains."""
+        handles = self.calls["object"][rows]
+        at = np.searchsorted(self.numbers, handles, "right") - 1
+        return np.where(self.numbers[at] == handles, at, 0)
 
     def threads(self) -> list[tuple[int, int]]:
         if not len(self.calls):
@@ -143,7 +150,7 @@ class Slabs:
             "thread": call("thread", np.int32), "begin": call("begin", np.int64) + shift, "end": call("end", np.int64) + shift,
             "depth": call("depth", np.uint8),
             **{name: pa.DictionaryArray.from_arrays(pa.array(function), words) for name, words in self.words.items()},
-            "object": joined(lambda part, rows: part.objects[np.minimum(part.calls["object"][rows], len(part.objects) - 1)], np.int32),
+            "object": joined(lambda part, rows: part.objects[part.positions(rows)], np.int32),
             "handle": call("object", np.int32), **self.places.columns(function, call("offset", np.int64)),
             "bytes": call("bytes", np.int64), "error": masked(call("error", np.int32), flags & FAILED == 0),
             "top": nesting("top", bool), "below": nesting("below", np.int64), "io": masked(io, io < 0), "flags": flags,

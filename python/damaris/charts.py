@@ -86,7 +86,7 @@ class Charts:
         return Chart(title, says, figure)
 
     def written_over_time(self) -> Chart | None:
-        values = self.heat("layer in ('posix', 'stdio') and top and kind = 'write'", "bytes")
+        values = self.heat("layer in ('posix', 'stdio') and top and kind = 'write' and handle > 0", "bytes")
         if values is None:
             return None
         wrote = int((values.sum(axis=1) > 0).sum())

@@ -10,11 +10,15 @@ import numpy as np
 from damaris.kernel import DESCRIPTION, PATH, RENAMED, Text, number_of
 
 
+DELETED = " (deleted)"  # as /proc/self/fd says of a file whose name was removed
+
+
 @dataclass
 class Renames:
-    """Where files went, on one host."""
+    """Where files went, on all hosts."""
 
     known: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))  # by old path: when, and the new one
+    last: dict[tuple[str, int], str] = field(default_factory=dict)  # of a path at a time, what has been found
 
     def sort(self) -> None:
         for later in self.known.values():
@@ -22,13 +26,18 @@ class Renames:
 
     def follow(self, path: str, time: int) -> str:
         """The last name of what had this one at a time; a folder takes along what is in it."""
-        while step := self.next(path, time):
+        passed = []
+        while (end := self.last.get((path, time))) is None and (step := self.next(path, time)):
+            passed.append((path, time))
             time, path = step
-        return path
+        end = end or path
+        self.last |= dict.fromkeys(passed, end)
+        return end
 
     def next(self, path: str, time: int) -> tuple[int, str] | None:
+        """A name that was removed goes nowhere, whatever gets it later."""
         found = []
-        for old in (path, *map(str, PurePosixPath(path).parents)) if self.known else ():
+        for old in (path, *map(str, PurePosixPath(path).parents)) if self.known and not path.endswith(DELETED) else ():
             later = self.known.get(old, ())
             at = bisect_right(later, time, key=lambda one: one[0])
             if at < len(later):
@@ -50,29 +59,35 @@ class Handles:
         handles = cls(process, host)
         for one in texts:
             if one.what == PATH:
-                handles.paths[one.object] = one.text.removesuffix(" (deleted)")
+                handles.paths[one.object] = one.text
             if one.what == DESCRIPTION:
                 handles.described[one.object] = one.values()
         return handles
+
+    def numbers(self) -> np.ndarray:
+        return np.array(sorted({0, *self.paths, *self.described}), np.uint32)
 
 
 class Objects:
     """Gives the same thing the same id, whichever process met it, and however often."""
 
     def __init__(self):
-        self.renames: dict[str, Renames] = defaultdict(Renames)  # by host
+        self.renames = Renames()
+        self.shifts: dict[str, int] = {}  # of each host, ns to UTC: one for all its processes, so that its own order is exact
         self.rows: dict[tuple, dict] = {}
 
-    def add_renames(self, handles: Handles, texts: list[Text]) -> None:
+    def add_renames(self, handles: Handles, texts: list[Text], shift: int) -> None:
+        shift = self.shifts.setdefault(handles.host, shift)
         for one in texts:
             if one.what == RENAMED and one.object in handles.paths:
-                self.renames[handles.host].known[one.text].append((one.begin, handles.paths[one.object]))
+                self.renames.known[one.text].append((one.begin + shift, handles.paths[one.object]))
 
-    def numbers(self, handles: Handles, first_use: np.ndarray) -> dict[int, int]:
+    def numbers(self, handles: Handles, first_use: dict[int, int]) -> dict[int, int]:
         """The id of each number of a process; `first_use`: ns of the first call about each."""
-        renames, ids = self.renames[handles.host], {}
+        ids = {}
         for number, path in handles.paths.items():
-            ids[number] = self.id(("file", renames.follow(path, int(first_use[number]))), handles.host)
+            last = self.renames.follow(path, first_use[number] + self.shifts[handles.host])
+            ids[number] = self.id(("file", last.removesuffix(DELETED)), handles.host)
         for number, about in handles.described.items():
             ids[number] = self.described(number, dict(about), handles, ids)
         return ids

@@ -15,7 +15,7 @@ class Process:
     id: int
     is_damaged: bool
     facts: dict[str, str]
-    last_words: dict[str, str] | None  # None: it was killed, or became another program
+    last_words: dict[str, str] | None  # None: it was killed, or became another program without a word
     ended_at: int  # ns of its own clock: of the last words, else of the last call
     begin: int | None
     end: int | None
@@ -25,12 +25,12 @@ class Process:
     @classmethod
     def of(cls, number: int, texts: list[Text], calls: np.ndarray, damage: str) -> "Process":
         facts: dict[str, str] = {}
-        words = None
         for one in texts:
             if one.what == PROCESS:
                 facts |= one.values()
-            if one.what == END:
-                words = one
+        words = max((one for one in texts if one.what == END), key=lambda one: one.begin, default=None)
+        if words and words.values().get("how") == "exec" and len(calls) and calls["begin"].max() > words.begin:
+            words = None  # it did not become another program
         begin, end = (int(calls["begin"].min()), int(calls["end"].max())) if len(calls) else (None, None)
         ended_at = words.begin if words else end if end is not None else _int(facts, "monotonic")
         return cls(number, bool(damage), facts, words.values() if words else None, ended_at, begin, end)
@@ -45,20 +45,21 @@ class Process:
         return self.facts.get("host", "")
 
     def see(self, calls: np.ndarray, top: np.ndarray, functions: Functions) -> None:
-        """Counts what it gave to the kernel."""
-        counted = top & functions.writes_files[calls["function"]]
+        """Counts what it gave to the kernel: streams in memory have no object."""
+        counted = top & functions.writes_files[calls["function"]] & (calls["object"] != 0)
         if self.last_words:
             counted &= calls["end"] <= self.ended_at
         self.seen = _clipped(int(calls["bytes"][counted].sum()) - _int(self.last_words or {}, "pending"))
 
     def counted(self) -> int | None:
         """The kernel's count of what it wrote itself, beside what the recorder wrote or left out. The kernel adds that of children that were
-        waited for."""
+        waited for; one that was not must not hide what was not seen, so it is at least what the first thread alone wrote, or what was seen."""
         if self.last_words is None or "wchar" not in self.last_words:
             return None
-        mine = _int(self.last_words, "wchar") - _int(self.last_words, "own") - _int(self.last_words, "dropped")
+        beside = _int(self.last_words, "own") + _int(self.last_words, "dropped")
+        mine, first_thread = (_int(self.last_words, key) - beside for key in ("wchar", "thread_wchar"))
         theirs = sum(_int(one.last_words, "wchar") if one.last_words else one.seen for one in self.children)
-        return _clipped(max(mine - theirs, 0))
+        return _clipped(max(mine - theirs, first_thread, min(mine, self.seen), 0))
 
     def row(self, ended: str) -> dict:
         facts = self.facts

@@ -45,13 +45,13 @@ class Store:
         try:
             decoded = kernel.decode(path, self.functions.roles)
         except Refused as refused:
-            self.lose(None, str(refused))
+            self.lose(None, f"{path}: the disk was full, or the process was killed before its first call" if is_empty(path) else str(refused))
             return
         process = processes.Process.of(number, decoded.texts, decoded.calls, decoded.damage)
         nesting = Nesting.of(decoded.calls, self.functions)
         process.see(decoded.calls, nesting.top, self.functions)
         handles = Handles.of(number, process.host, decoded.texts)
-        self.objects.add_renames(handles, decoded.texts)
+        self.objects.add_renames(handles, decoded.texts, process.shift)
         for one in decoded.texts:
             if one.what == kernel.LOSS:
                 self.lose(number, one.text, one.place if one.place > 0 else None)
@@ -59,7 +59,7 @@ class Store:
             self.lose(number, f"{path.name}: {decoded.damage}")
         self.processes.append(process)
         self.handles.append(handles)
-        self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, np.zeros(1, np.int32)))
+        self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, handles.numbers(), np.zeros(1, np.int32)))
         self.rows += len(decoded.calls)
 
     def lose(self, process: int | None, why: str, calls: int | None = None) -> None:
@@ -67,16 +67,13 @@ class Store:
 
     def name_objects(self) -> None:
         """When all processes are known: one may have renamed what another wrote."""
-        for renames in self.objects.renames.values():
-            renames.sort()
+        self.objects.renames.sort()
         for part, handles in zip(self.parts, self.handles, strict=True):
-            last = max([*handles.paths, *handles.described], default=0) + 1  # is of numbers that no text explains
-            first_use = np.full(last + 1, np.iinfo(np.int64).max)
-            if self.objects.renames[handles.host].known:
-                np.minimum.at(first_use, np.minimum(part.calls["object"], last), part.calls["begin"])
-            ids = self.objects.numbers(handles, first_use)
-            part.objects = np.zeros(last + 1, np.int32)
-            part.objects[list(ids)] = list(ids.values())
+            first_use = np.full(len(part.numbers), np.iinfo(np.int64).max)
+            if self.objects.renames.known:
+                np.minimum.at(first_use, part.positions(slice(None)), part.calls["begin"])
+            ids = self.objects.numbers(handles, dict(zip(part.numbers.tolist(), first_use.tolist(), strict=True)))
+            part.objects = np.array([ids.get(number, 0) for number in part.numbers.tolist()], np.int32)
 
     def write(self, folder: Path) -> None:
         self.name_objects()
@@ -93,17 +90,33 @@ def raw_files(run: Path) -> list[Path]:
     return sorted((run / "raw").glob("*.trace"))
 
 
+def is_empty(path: Path) -> bool:
+    """Whether no chunk of it was ever begun."""
+    try:
+        with path.open("rb") as file:
+            return not any(file.read(kernel.CHUNK_HEAD))
+    except OSError:
+        return False
+
+
 def state_of(raw: list[Path]) -> dict[str, list[int]]:
     return {path.name: [(facts := path.stat()).st_size, facts.st_mtime_ns] for path in raw}
 
 
-def is_current(run: Path) -> bool:
-    """Whether the store was made by this version of the raw files that are there now, of a program that has ended."""
+def about_store(run: Path) -> dict:
+    """What its store says of itself; empty if there is none that is whole."""
     try:
         made = json.loads((run / "store/store.json").read_text())
-        return made["version"] == VERSION and made["raw"] == state_of(raw_files(run)) and not made["running"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return made if isinstance(made, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def is_current(run: Path) -> bool:
+    """Whether the store was made by this version, of all raw files that are there now, of a program that has ended. Raw files may have been removed
+    since."""
+    made, raw = about_store(run), state_of(raw_files(run))
+    return made.get("version") == VERSION and (not raw or raw.items() <= made.get("raw", {}).items() and not made.get("running", True))
 
 
 @contextmanager
@@ -119,10 +132,13 @@ def locked(run: Path):
 
 def unify(run: Path, again: bool = True) -> None:
     """Makes RUN/store, unless it is there and `again` is False. What an interrupted one left is made anew."""
-    if not (run / "recording.json").exists() and not raw_files(run):
-        raise Refused(f"'{run}' is no recording; make one with 'damaris record -o DIR PROGRAM'")
     if not again and is_current(run):
         return
+    if not raw_files(run):
+        if (run / "store").exists() and about_store(run).get("raw") != {}:
+            raise Refused(f"'{run}/raw' has no raw file any more, so the store is not made anew; ask it as it is, or record again")
+        if not (run / "recording.json").exists():
+            raise Refused(f"'{run}' is no recording; make one with 'damaris record -o DIR PROGRAM'")
     with locked(run):
         if not again and is_current(run):  # by the one that had the lock
             return

@@ -41,6 +41,14 @@ def test_calls_of_layers_above_and_after_the_last_words_do_not_count(run, rows, 
     assert rows(PROCESSES) == [(100, "exit", 50, 50)]
 
 
+def test_streams_in_memory_do_not_hide_what_was_not_seen(run, rows, number, verb):
+    in_memory = raw.call(number("fwrite"), 10, 11, bytes=4096) + raw.call(number("fread"), 12, 13, bytes=2048)
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + in_memory + writes(number, 1000, at=20) + raw.end(100, wchar=5096)))
+    assert rows(PROCESSES) == [(100, "exit", 1000, 5096)]
+    output = verb("info", run)[1]
+    assert "19.6 % of the bytes written were seen" in output and "4.0 KiB" not in output and "2.0 KiB" not in output
+
+
 def test_the_share_is_at_most_100_percent(run, number, verb):
     raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 500) + raw.end(100, wchar=400)))
     assert "100.0 % of the bytes written were seen" in verb("info", run)[1]
@@ -53,6 +61,28 @@ def test_the_parents_count_contains_its_childrens(run, rows, number):
     raw.write(run, raw.chunk(raw.process(pid=12, parent=10, monotonic=50) + PATH_1 + writes(number, 7, at=60)), name="node.12.1")
     raw.write(run, raw.chunk(raw.process(pid=13, parent=10, monotonic=50) + PATH_1 + writes(number, 9, at=60) + raw.end(2000, wchar=9)), name="node.13.1")
     assert rows(PROCESSES) == [(10, "exit", 30, 30), (11, "exit", 500, 500), (12, "killed", 7, None), (13, "exit", 9, 9)]
+
+
+@pytest.mark.parametrize(("facts", "counted"), [({}, 8000), ({"thread_wchar": 11_500}, 10_000)])
+def test_a_child_that_nobody_waited_for_does_not_hide_what_was_not_seen(run, rows, number, facts, counted):
+    """The parent wrote 10,000 bytes, of which 8,000 were seen, and its count has none of the child's 4,000."""
+    words = raw.end(1000, wchar=11_500, own=1000, dropped=500, **facts)
+    raw.write(run, raw.chunk(raw.process(pid=10, monotonic=0) + PATH_1 + writes(number, 8000) + words), name="node.10.1")
+    raw.write(run, raw.chunk(raw.process(pid=11, parent=10, monotonic=50) + PATH_1 + writes(number, 4000, at=60) + raw.end(100, wchar=4000)), name="node.11.1")
+    assert rows(PROCESSES) == [(10, "exit", 8000, counted), (11, "exit", 4000, 4000)]
+
+
+def test_a_process_that_became_another_program_has_its_share(run, rows, number):
+    shell = raw.process(pid=10, monotonic=0, program="/bin/sh") + PATH_1 + writes(number, 60) + raw.end(100, "exec", wchar=80)
+    raw.write(run, raw.chunk(shell), name="node.10.1")
+    raw.write(run, raw.chunk(raw.process(pid=10, monotonic=110) + PATH_1 + writes(number, 2, at=120) + raw.end(200, wchar=2)), name="node.10.2")
+    assert rows(PROCESSES) == [(10, "exec", 60, 80), (10, "exit", 2, 2)]
+
+
+@pytest.mark.parametrize(("later", "row"), [(raw.end(200, wchar=11), (10, "exit", 11, 11)), (b"", (10, "killed", 11, None))])
+def test_words_before_an_exec_that_failed_do_not_count(run, rows, number, later, row):
+    raw.write(run, raw.chunk(raw.process(pid=10) + PATH_1 + writes(number, 4) + raw.end(100, "exec", wchar=4) + writes(number, 7, at=150) + later))
+    assert rows(PROCESSES) == [row]
 
 
 def test_a_killed_process_is_told_and_one_that_became_another_program_is_none(run, rows, number, verb):
@@ -80,17 +110,22 @@ def test_without_last_words_the_share_is_not_known_and_without_bytes_there_is_no
 
 
 def test_the_last_words_are_the_ones_that_count(run, rows, number):
-    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8) + raw.end(50, "finalize", wchar=4) + raw.end(100, "_exit", wchar=8)))
+    """Also if another thread said the first ones, whose chunk comes later."""
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8) + raw.end(100, "_exit", wchar=8)), raw.chunk(raw.end(50, wchar=4), thread=1))
+    assert rows(PROCESSES) == [(100, "_exit", 8, 8)]
+    raw.write(run, raw.chunk(raw.process() + PATH_1 + writes(number, 8) + raw.end(50, "exit", wchar=4) + raw.end(100, "_exit", wchar=8)))
     assert rows(PROCESSES) == [(100, "_exit", 8, 8)]
 
 
 def test_losses_and_what_was_not_observed_are_told(run, number, verb):
     slots = raw.process() + PATH_1 + writes(number, 8) + raw.text(raw.LOSS, "the file system refused a chunk", place=30_000)
+    slots += raw.text(raw.LOSS, "no room on the file system for a chunk")
     slots += raw.text(raw.LOSS, "not observed: the plugin hdf5 has a symbol scope of its own") + raw.end(100, wchar=8)
     for pid in (10, 11):
         raw.write(run, raw.chunk(slots), name=f"node.{pid}.1")
     output = " ".join(verb("info", run)[1].split())
     assert "The file system refused a chunk, 60,000 calls lost (2 processes)." in output
+    assert "No room on the file system for a chunk (2 processes)." in output
     assert "Not observed: the plugin hdf5 has a symbol scope of its own (2 processes)." in output
 
 

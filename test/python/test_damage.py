@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,13 +87,15 @@ def test_a_chunk_that_is_there_twice_counts_once(run, number, rows):
     assert rows("select bytes from calls order by begin") == [(1,), (2,)]
 
 
-@pytest.mark.parametrize("content", [b"", b"\0", b"hello" * 1000, bytes(raw.CHUNK)])
-def test_a_file_that_is_none_of_the_recorder_is_a_loss(run, number, rows, content):
-    raw.write(run, raw.chunk(a_file(number)[0]))
+@pytest.mark.parametrize(("content", "said"), [
+    (b"", ": the disk was full, or the process was killed before its first call"), (b"\0", ": the disk was full"), (bytes(raw.CHUNK), ": the disk was full"),
+    (b"hello" * 1000, " is no file of the recorder, or is cut")])  # fmt: skip
+def test_a_file_without_a_chunk_is_a_loss_that_info_names_by_its_path(run, number, verb, content, said):
+    raw.write(run, raw.chunk(a_file(number)[0] + raw.end(10**6)))
     raw.write(run, content, name="node.300.1")
-    assert rows("select count(*) from calls") == [(40,)]
-    [[process, why]] = rows("select process, why from losses")
-    assert process is None and "node.300.1.trace is no file of the recorder" in why
+    [[process, why]] = damaris.open("run").query("select process, why from losses").fetchall()
+    assert process is None and why.startswith(f"run/raw/node.300.1.trace{said}")
+    assert f"library. {why}." in " ".join(verb("info", "run")[1].split())
 
 
 def test_a_later_version_is_not_guessed_at(run, number, rows):
@@ -111,6 +114,29 @@ def test_a_store_is_made_anew_if_raw_files_have_changed_and_only_then(run, numbe
     assert is_current(run) and rows("select count(*) from calls") == [(40,)] and os.stat(run / "store").st_ino == made
     raw.write(run, raw.chunk(slots), name="node.101.1")
     assert not is_current(run) and rows("select count(*) from calls") == [(80,)]
+
+
+@pytest.mark.parametrize("host", ["node", os.uname().nodename])
+def test_raw_files_may_be_removed_once_the_store_is_made(run, number, rows, verb, host):
+    """Also that of a process that ran then."""
+    raw.write(run, raw.chunk(raw.process(pid=os.getpid(), host=host) + raw.call(number("pwrite"), 1, 2, place=0)))
+    ended = raw.write(run, raw.chunk(raw.end(9)), name="node.200.1")
+    assert rows("select count(*) from processes") == [(2,)]
+    ended.unlink()
+    assert is_current(run) == (host == "node")
+    shutil.rmtree(run / "raw")
+    assert rows("select count(*) from calls") == [(1,)]
+    status, _, complaint = verb("unify", run)
+    assert status == 1 and "is not made anew" in complaint and rows("select count(*) from calls") == [(1,)]
+
+
+def test_a_recording_without_a_raw_file_has_an_empty_store_until_there_is_one(run, number, rows, verb):
+    path = raw.write(run, raw.chunk(raw.call(number("pwrite"), 1, 2, place=0)))
+    whole = path.read_bytes()
+    path.unlink()
+    assert rows("select count(*) from calls") == [(0,)] and verb("unify", run)[0] == 0
+    path.write_bytes(whole)
+    assert rows("select count(*) from calls") == [(1,)]
 
 
 def test_the_store_of_a_process_that_lives_is_asked_for_again(run, number, rows):

@@ -105,13 +105,14 @@ def test_what_cannot_work_is_one_sentence(recording, verb, given, status, said):
     assert ended == status and said in complaint and "Traceback" not in complaint
 
 
-@pytest.mark.parametrize("module", ["duckdb", "numpy", "pyarrow", "rich"])
-def test_a_missing_module_names_the_pip_command(recording, tmp_path, module):
+@pytest.mark.parametrize(("module", "verb", "more"), [("duckdb", "info", ""), ("numpy", "info", ""), ("pyarrow", "info", ""), ("rich", "info", ""),
+                                                      ("plotly", "report", " plotly")])  # fmt: skip
+def test_a_missing_module_names_the_pip_command(recording, tmp_path, module, verb, more):
     (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('hidden', name='{module}')")
     paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, "-m", "damaris.verbs", "info", recording], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stderr.startswith(f"damaris info: the Python module '{module}' is missing; install it with: ")
-    assert done.stderr.endswith("-m pip install numpy pyarrow duckdb rich\n") and done.stderr.count("\n") == 1
+    done = subprocess.run([sys.executable, "-m", "damaris.verbs", verb, recording], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith(f"damaris {verb}: the Python module '{module}' is missing; install it with: ")
+    assert done.stderr.endswith(f"-m pip install numpy pyarrow duckdb rich{more}\n") and done.stderr.count("\n") == 1
 
 
 def test_a_reader_that_leaves_is_no_failure_to_talk_about(recording):

@@ -44,8 +44,8 @@ def process(pid=100, parent=1, host="node", rank="", ranks="", program="/bin/mod
     return text(PROCESS, facts)
 
 
-def end(begin, how="exit", wchar=0, own=0, dropped=0, pending=0) -> bytes:
-    return text(END, about(how=how, wchar=wchar, own=own, dropped=dropped, pending=pending), begin=begin)
+def end(begin, how="exit", wchar=0, own=0, dropped=0, pending=0, **facts) -> bytes:
+    return text(END, about(how=how, wchar=wchar, own=own, dropped=dropped, pending=pending, **facts), begin=begin)
 
 
 def chunk(slots: bytes, thread=0, sequence=0, identity=1) -> bytes:

@@ -12,7 +12,8 @@ def run(verb: str, words: list[str]) -> None:
         importlib.import_module(f"damaris.verbs.{verb}").main(argparse.ArgumentParser(f"damaris {verb}"), words)
         sys.stdout.flush()
     except ModuleNotFoundError as missing:
-        pip = f"{shlex.quote(sys.executable)} -m pip install numpy pyarrow duckdb rich"
+        needed = dict.fromkeys(["numpy", "pyarrow", "duckdb", "rich", missing.name or ""])
+        pip = f"{shlex.quote(sys.executable)} -m pip install {' '.join(needed)}"
         sys.exit(f"damaris {verb}: the Python module '{missing.name}' is missing; install it with: {pip}")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's last flush finds no fault

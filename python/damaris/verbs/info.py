@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+# Streams in memory, without an object, move no bytes of files.
 LAYERS = """
-select layer, count(*), sum(bytes) filter (kind = 'write'), sum(bytes) filter (kind = 'read'),
-       sum(bytes) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
-from calls where top group by layer
+select layer, count(*), sum(moved) filter (kind = 'write'), sum(moved) filter (kind = 'read'),
+       sum(moved) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
+from (select *, case when handle = 0 and layer in ('posix', 'stdio') then 0 else bytes end as moved from calls where top) group by layer
 order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], layer)
 """
 JOB = """
@@ -68,7 +69,8 @@ def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterat
     for why, calls, processes in run.query(LOSSES).fetchall():
         lost = f", {text.many(calls, 'call')} lost" if calls else ""
         where = f" ({text.many(processes, 'process')})" if processes > 1 else ""
-        yield f"{why[0].upper()}{why[1:]}{lost}{where}."
+        begin = why[:1].upper() if why.split(" ")[0].isalpha() else why[:1]  # not of a path
+        yield f"{begin}{why[1:]}{lost}{where}."
 
 
 def main(parser: ArgumentParser, words: list[str]) -> None:
