@@ -66,8 +66,8 @@ class Call {
   // child closes and copies descriptors, and nothing else: it gets no file.
   bool enter(const void* frame, bool is_first) {
     Thread& thread = this_thread;
-    // The stack grows downwards: what is not above this frame has been left, by longjmp or an exception.
-    if (__builtin_expect(thread.quiet != nullptr && thread.quiet < frame, 0)) thread.quiet = nullptr;
+    // The stack grows downwards: what is not above this frame has been left, by an exception.
+    if (__builtin_expect(thread.quiet != nullptr && thread.quiet <= frame, 0)) thread.quiet = nullptr;
     const bool is_new = thread.chunk == nullptr;
     if (__builtin_expect(thread.quiet != nullptr || (is_new && ((!is_first && !has_file) || !attach(thread))), 0)) return false;
     unsigned depth = thread.depth;

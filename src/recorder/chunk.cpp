@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,6 +47,20 @@ void lose(std::uint64_t chunks, std::uint64_t slots) {
   __atomic_fetch_add(&counted_in->lost_chunks, chunks, __ATOMIC_RELAXED);
   __atomic_fetch_add(&counted_in->lost_slots, slots, __ATOMIC_RELAXED);
 }
+
+// A signal handler that jumps away would leave the lock locked, or a chunk half appended.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~Undisturbed() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
 
 std::uint64_t filled(const Thread& thread) { return static_cast<std::uint64_t>(thread.next - thread.chunk - 2); }
 
@@ -134,6 +149,7 @@ __attribute__((destructor)) void finish() { say_last_words("exit"); }
 
 bool attach(Thread& thread) {
   if (thread.refused || thread.in_vfork) return false;
+  const Undisturbed undisturbed;
   const int error = errno;
   thread.quiet = __builtin_frame_address(0);
   ::pthread_mutex_lock(&lock);
@@ -145,6 +161,7 @@ bool attach(Thread& thread) {
 }
 
 void append_chunk(Thread& thread) {
+  const Undisturbed undisturbed;
   auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
   const bool written = process_file::append(thread.chunk);
   if (!written) lose(1, filled(thread));
@@ -183,6 +200,7 @@ void put_unobserved(const char* what) {
 void say_last_words(const char* how) {
   Thread& thread = this_thread;
   // A process without a call leaves no file.
+  const Undisturbed undisturbed;
   if (!recorded || thread.in_vfork || (thread.chunk == nullptr && !attach(thread))) return;
   thread.quiet = __builtin_frame_address(0);
   ::pthread_mutex_lock(&lock);

@@ -174,7 +174,7 @@ def main():
         (folder / f"wrappers_{layer}.cpp").write_text(text)
     (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
     special = ("vfork", "_exit", "_Exit", "execve", "execv", "execvp", "execvpe", "execveat", "fexecve", "execl", "execlp", "execle",
-               "damaris_recorder_unobserved")  # fmt: skip
+               "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "damaris_recorder_unobserved")  # fmt: skip
     (folder / "exports.map").write_text("{\n  global:\n" + "".join(f"    {name};\n" for name in (*names, *special)) + "  local: *;\n};\n")
 
 

@@ -1,4 +1,4 @@
-// Functions whose wrappers are not from a table: how a process ends, and how a program takes the place of another.
+// Functions whose wrappers are not from a table: how a process ends, how a program takes the place of another, and how calls are left.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +14,7 @@ namespace {
 
 using Words = char* const[];
 constinit Real<void(int)> real_exit{"_exit"};
+constinit Real<void(void*, int)> real_longjmp{"longjmp"}, real_longjmp_chk{"__longjmp_chk"};
 constinit Real<int(const char*, Words, Words)> real_execve{"execve"};
 constinit Real<int(const char*, Words)> real_execv{"execv"};
 constinit Real<int(const char*, Words)> real_execvp{"execvp"};
@@ -89,6 +90,19 @@ DAMARIS_WRAPPER(int, wrap_execle, "execle", const char* path, const char* first,
   DAMARIS_LISTED(replace(real_execve, path, words, environment));
 }
 
+// A signal handler may jump out of the recorder itself. Where to is not known: later calls can be deeper in the stack than what was left.
+#define DAMARIS_JUMP(wrapper, name, real)                                                                                       \
+  extern "C" __attribute__((visibility("default"), noreturn)) void wrapper(void* place, int value) __asm__(name);              \
+  extern "C" void wrapper(void* place, int value) {                                                                            \
+    if (!this_thread.in_vfork) this_thread.quiet = nullptr;                                                                    \
+    real.function(nullptr, nullptr)(place, value);                                                                             \
+    __builtin_unreachable();                                                                                                   \
+  }
+DAMARIS_JUMP(wrap_longjmp, "longjmp", real_longjmp)
+DAMARIS_JUMP(wrap_longjmp_old, "_longjmp", real_longjmp)
+DAMARIS_JUMP(wrap_siglongjmp, "siglongjmp", real_longjmp)
+DAMARIS_JUMP(wrap_longjmp_chk, "__longjmp_chk", real_longjmp_chk)
+
 extern "C" {
 
 // For vfork.S: its child runs in its parent's memory, so what it does until it executes a program is not recorded.
@@ -116,6 +130,8 @@ __attribute__((visibility("default"))) void damaris_recorder_unobserved(const ch
 
 void damaris::recorder::look_up_special() {
   real_exit.look();
+  real_longjmp.look();
+  real_longjmp_chk.look();
   real_execve.look();
   real_execv.look();
   real_execvp.look();
