@@ -65,6 +65,8 @@ static void read_and_write(int file, int other) {
   CALL(writev, file, pieces, 2);
   CALL(writev, file, pieces, -1);
   CALL(writev, file, NULL, 1);
+  CALL(writev, file, (struct iovec*)16, 2);
+  CALL(writev, file, pieces, 1000000);
   CALL(pwritev, file, pieces, 2, 300);
   CALL(pwritev64, file, pieces, 2, 400);
   CALL(pwritev64, kNone, pieces, 2, 400);

@@ -74,6 +74,15 @@ static void send(void) {
   BOTH(MPI_Wait, &requests[1], MPI_STATUS_IGNORE);
 }
 
+/* Errors of this communicator return; those of the world, as at first, would end the program. */
+static void fail_to_send(void) {
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  BOTH(MPI_Send, from, 1, MPI_DATATYPE_NULL, other, 1, copy);
+  MPI_Comm_free(&copy);
+}
+
 /* Two messages to and two from the other one; `finish` completes them. */
 static void exchange(void (*finish)(void)) {
   CALL(PMPI_Irecv, to, kCount, MPI_DOUBLE, other, 5, MPI_COMM_WORLD, &requests[0]);
@@ -148,8 +157,12 @@ static void communicators(void) {
   MPI_Group_free(&group);
 }
 
+static int errors;
+static void count_error(MPI_File* file, int* error, ...) { (void)file, (void)error, ++errors; }
+
 static void files(void) {
   MPI_File file, second, none;
+  MPI_Errhandler counting;
   const MPI_Offset block = kCount * (MPI_Offset)sizeof(double), mine = rank * block;
   CALL(MPI_File_open, MPI_COMM_WORLD, "by_mpi", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   CALL(PMPI_File_open, MPI_COMM_SELF, rank == 0 ? "own0" : "own1", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &second);
@@ -172,6 +185,11 @@ static void files(void) {
   BOTH(MPI_File_read, file, to, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
   BOTH(MPI_File_read_all, file, to, 1, MPI_DOUBLE, &statuses[0]);
   sum_up("read");
+  MPI_File_create_errhandler(count_error, &counting);
+  MPI_File_set_errhandler(second, counting);
+  BOTH(MPI_File_write_at, second, -5, from, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  print("errors", errors, 0);
+  MPI_Errhandler_free(&counting);
   CALL(MPI_File_close, &second);
   CALL(PMPI_File_close, &file);
 }
@@ -188,6 +206,7 @@ int main(int count, char** words) {
   other = 1 - rank;
   static const char* const names[] = {"MPI_Init", "PMPI_Init", "MPI_Init_thread", "PMPI_Init_thread"};
   print(names[way], got, 0);
+  fail_to_send();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   send();
   exchange(finish_any);

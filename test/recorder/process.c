@@ -2,6 +2,7 @@
  * whose sizes test_process.py knows.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -95,6 +96,65 @@ static int started(void) {
   return system("echo abc >by_shell; exit 7") == 7 << 8 ? 0 : 4;
 }
 
+/* Programs that record nothing take its place. */
+static int becomes_another(void) {
+  write_file("before", 10);
+  execl("/bin/true", "true", NULL);
+  return 1;
+}
+static int becomes_another_unrecorded(void) {
+  char* const nothing[] = {NULL};
+  write_file("before", 10);
+  execle(self, self, "writes", "unseen", NULL, nothing);
+  return 1;
+}
+static int stays_itself(void) {
+  write_file("before", 10);
+  execl("/no/such/program", "program", NULL);
+  write_file("after", 20);
+  return 0;
+}
+
+/* The child has its parent's memory: the reason reaches the parent, and the end is not the parent's. */
+static int fails_to_start(void) {
+  volatile int reason = 0;
+  const pid_t child = vfork();
+  if (child == 0) {
+    execl("/no/such/program", "program", NULL);
+    reason = errno;
+    _exit(3);
+  }
+  if (wait_for(child) != 3 || reason != ENOENT) return 1;
+  write_file("parent", 30);
+  return 0;
+}
+
+/* Each name of a file moves the one offset. */
+static int moves_offsets(void) {
+  const int file = open_new("copied"), copy = fcntl(file, F_DUPFD, 50), other = fcntl(copy, F_DUPFD_CLOEXEC, 60);
+  put(file, 10), put(copy, 20), put(other, 30), put(file, 40);
+  FILE* const stream = fopen("streamed", "w+");
+  fpos_t place;
+  fwrite(bytes, 1, 10, stream);
+  fgetpos(stream, &place);
+  fwrite(bytes, 1, 20, stream);
+  rewind(stream);
+  fwrite(bytes, 1, 5, stream);
+  fsetpos(stream, &place);
+  fwrite(bytes, 1, 7, stream);
+  return fclose(stream);
+}
+
+/* A file gets a number that was a pipe's. */
+static int copies_behind_pipe(void) {
+  const int file = open_new("copied");
+  FILE* const pipe = popen("cat >/dev/null", "w");
+  const int number = fileno(pipe);
+  if (fputs("x", pipe) < 0 || pclose(pipe) != 0 || fcntl(file, F_DUPFD, number) != number) return 1;
+  put(number, 1000);
+  return 0;
+}
+
 /* The first I/O of the process is with descriptor 0. */
 static int without_standard(void) {
   close(0), close(1), close(2);
@@ -143,6 +203,14 @@ static int threaded(void) {
   }
   write_file("main", 5);
   return 0;
+}
+
+/* The first one is the main thread. */
+static int second_thread(void) {
+  pthread_t thread;
+  write_file("main", 5);
+  pthread_create(&thread, NULL, of_thread, (void*)0);
+  return pthread_join(thread, NULL);
 }
 
 /* Its stream's buffer never reaches the file. */
@@ -227,6 +295,45 @@ static int interrupted(void) {
   return 0;
 }
 
+/* The handler leaves calls, and the recorder within them, wherever it finds them. */
+static volatile sig_atomic_t jumps;
+static void jump_again(int signal) {
+  ++jumps;
+  jump(signal);
+}
+static int interrupted_often(void) {
+  const int file = open_new("inside");
+  put(file, 0);
+  const struct sigaction again = {.sa_handler = jump_again, .sa_flags = SA_NODEFER};
+  const struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+  sigaction(SIGALRM, &again, NULL);
+  if (sigsetjmp(behind, 1) == 0) setitimer(ITIMER_REAL, &every, NULL);
+  while (jumps < 300) (void)!pwrite(file, bytes, 0, 0);
+  setitimer(ITIMER_REAL, &never, NULL);
+  write_file("outside", 33);
+  return 0;
+}
+
+/* The first call of the process is on a small stack. */
+static void write_last(int signal) {
+  (void)signal;
+  write_file("written", 60);
+  _exit(7);
+}
+static void* crash(void* unused) {
+  static char room[8192];
+  const stack_t small = {.ss_sp = room, .ss_size = sizeof room};
+  const struct sigaction last = {.sa_handler = write_last, .sa_flags = SA_ONSTACK};
+  if (sigaltstack(&small, NULL) == 0 && sigaction(SIGSEGV, &last, NULL) == 0) raise(SIGSEGV);
+  return unused;
+}
+static int crashes(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, crash, NULL);
+  pthread_join(thread, NULL);
+  return 1;
+}
+
 /* A limit of files' sizes holds for the recorder's file, too: it must neither end the program nor change what it sees. */
 static int limited_to(rlim_t size) {
   const struct rlimit small = {size, size};
@@ -250,8 +357,15 @@ static const struct {
     {"forked", forked},
     {"executed", executed},
     {"started", started},
+    {"becomes_another", becomes_another},
+    {"becomes_another_unrecorded", becomes_another_unrecorded},
+    {"stays_itself", stays_itself},
+    {"fails_to_start", fails_to_start},
+    {"moves_offsets", moves_offsets},
+    {"copies_behind_pipe", copies_behind_pipe},
     {"without_standard", without_standard},
     {"threaded", threaded},
+    {"second_thread", second_thread},
     {"closed_range", closed_range},
     {"killed", killed},
     {"without_descriptors", without_descriptors},
@@ -260,6 +374,8 @@ static const struct {
     {"exits_inside", exits_inside},
     {"jumps_outside", jumps_outside},
     {"interrupted", interrupted},
+    {"interrupted_often", interrupted_often},
+    {"crashes", crashes},
     {"jumps_from_search", jumps_from_search},
     {"limited", limited},
     {"prints", prints},

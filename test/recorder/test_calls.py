@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from recorded import FLAVOUR, PROGRAMS, both
+from recorded import BUILD, FLAVOUR, PROGRAMS, Run, both, launched, run
 
 SOURCE = Path(os.environ["DAMARIS_SOURCE_DIR"])
 TABLES = SOURCE / "src/recorder/probes"
@@ -59,6 +59,11 @@ def test_mpi_and_mpiio(tmp_path):
         plain, recorded = both([PROGRAMS / "recorded_calls_mpi", str(way)], place, ranks=2)
         same_files(plain, recorded)
         runs.append(recorded)
+        assert recorded.one("select max(bytes) from calls where function = 'MPI_Send' and error > 0") == 0
+    preloaded = ["env", f"LD_PRELOAD={BUILD}/lib/libdamaris_recorder.so", "DAMARIS_RECORDING=/nowhere", PROGRAMS / "recorded_calls_mpi", "3"]
+    (folder := tmp_path / "without_file").mkdir()
+    assert run(launched(preloaded, 2), folder).status == 0
+    same_files(plain, Run(0, b"", b"", folder))
     all_called("mpi", runs)
     all_called("mpiio", runs)
 

@@ -75,12 +75,16 @@ def test_lammps(tmp_path):
 
 
 @mpi
-def test_parallel_hdf5(tmp_path):
-    plain, recorded = both([PROGRAMS / "recorded_parallel_hdf5", "all.h5"], tmp_path, ranks=3, traced=True)
+@pytest.mark.parametrize("end", [[], ["left"]])
+def test_parallel_hdf5(end, tmp_path):
+    plain, recorded = both([PROGRAMS / "recorded_parallel_hdf5", "all.h5", *end], tmp_path, ranks=3, traced=True)
     data = 3 * 64 * 1024 * 8
     assert recorded.written()["all.h5"] >= data
     same_as_strace(recorded)
     assert (plain.folder / "all.h5").stat().st_size == (recorded.folder / "all.h5").stat().st_size
+    in_end = recorded.one("""select count(*) from calls w join calls f on f.id = w.root
+        where f.function = 'MPI_Finalize' and w.layer = 'posix' and w.kind = 'write' and w.bytes > 0""")
+    assert (in_end > 0) == bool(end)
     # Each layer has the data, and each call of one layer is inside one of the layer above.
     for layer in ("hdf5", "mpiio"):
         assert recorded.one(f"select sum(bytes)::bigint from calls where kind = 'write' and layer = '{layer}' and bytes >= 65536") == data
@@ -132,6 +136,31 @@ def test_h5py(tmp_path):
     assert recorded.written()["one.h5"] >= 80_000
     if "H5Dwrite" in (BUILD / "lib/damaris/functions.json").read_text():
         assert recorded.one("select sum(bytes)::bigint from calls where function = 'H5Dwrite'") == 80_000
+
+
+FILES_OF_ONE_NAME = """
+import os, h5py
+def write(count, name='one.h5'):
+    with h5py.File(name, 'w') as file:
+        file.create_dataset('field', data=[0.5] * count)
+for step in (1, 2, 3):
+    write(100 * step)
+    os.rename('one.h5', f'step{step}.h5')
+for count, folder in ((1000, 'here'), (2000, 'there')):
+    os.mkdir(folder)
+    os.chdir(folder)
+    write(count)
+    os.chdir('..')
+"""
+
+
+@pytest.mark.skipif("H5Dwrite" not in (BUILD / "lib/damaris/functions.json").read_text(), reason="SKIP: this build has no HDF5")
+def test_files_of_hdf5_that_had_one_name(tmp_path):
+    _, recorded = both([sys.executable, "-c", FILES_OF_ONE_NAME], tmp_path)
+    rows = recorded.tables.query("""select f.name, sum(c.bytes)::bigint from calls c join objects d on d.id = c.object join objects f on f.id = d.parent
+        where c.function = 'H5Dwrite' group by all""").fetchall()
+    assert {recorded.name(path): count for path, count in rows} == {
+        "step1.h5": 800, "step2.h5": 1600, "step3.h5": 2400, "here/one.h5": 8000, "there/one.h5": 16000}  # fmt: skip
 
 
 def test_nccopy(tmp_path):

@@ -97,13 +97,25 @@ def test_a_folder_with_something_else(tmp_path):
     assert (tmp_path / "run/thesis.txt").read_text() == "kept"
 
 
+@pytest.mark.parametrize("options", [[], ["--force"]])
+@pytest.mark.parametrize("name", ["raw", "store"])
+def test_a_folder_with_something_of_the_user(name, options, tmp_path):
+    """That has the name of a part of a recording."""
+    (tmp_path / "run" / name).mkdir(parents=True)
+    (tmp_path / "run" / name / "thesis.txt").write_text("kept")
+    refused(record([PROCESS, "prints"], tmp_path, options=options), name, "not empty", "-o")
+    assert (tmp_path / "run" / name / "thesis.txt").read_text() == "kept"
+
+
 def test_an_earlier_recording_is_replaced_only_by_force(tmp_path):
     first = record([PROCESS, "ends_at_once"], tmp_path)
     assert first.status == 3 and first.written() == {"written": 40}
     shutil.rmtree(first.folder)
     refused(record([PROCESS, "aborts"], tmp_path), "run", "--force")
     assert first.written() == {"written": 40}
+    (tmp_path / "run/report.html").write_text("of the first")
     second = record([PROCESS, "aborts"], tmp_path, options=["--force"])
+    assert not (tmp_path / "run/report.html").exists()
     assert second.written() == {"written": 50}
 
 
@@ -125,20 +137,31 @@ def test_all_ranks_of_a_job_replace_an_earlier_recording_once(tmp_path):
     assert refused_all.status != 0 and b"--force" in refused_all.err
 
 
-@pytest.mark.parametrize("size, calls", [("300k", 0), ("1500k", 30_000)])
-def test_a_full_disk_is_a_loss_that_is_counted(size, calls, tmp_path):
+def record_on_small_disk(size, case, tmp_path):
     """The disk is one that only these commands see."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("SKIP: a small file system cannot be mounted here")
     (tmp_path / "work").mkdir()
     (tmp_path / "disk").mkdir()
     script = f"""mount -t tmpfs -o size={size} tmpfs {tmp_path}/disk || exit 96
-        damaris record -o {tmp_path}/disk/run {PROCESS} killed; status=$?
+        damaris record -o {tmp_path}/disk/run {PROCESS} {case}; status=$?
         cp -r {tmp_path}/disk/run {tmp_path}; exit $status"""
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=tmp_path / "work", capture_output=True, check=False)
-    run = Run(done.returncode, done.stdout, done.stderr, tmp_path / "work", tmp_path / "run")
+    return Run(done.returncode, done.stdout, done.stderr, tmp_path / "work", tmp_path / "run")
+
+
+@pytest.mark.parametrize("size, calls", [("300k", 0), ("1500k", 30_000)])
+def test_a_full_disk_is_a_loss_that_is_counted(size, calls, tmp_path):
+    run = record_on_small_disk(size, "killed", tmp_path)
     assert run.status == 128 + 9 and run.sizes()["posix"] == 150_000, run.err
     assert run.tables.losses.fetchall() and run.one("select count(*) from calls") >= calls
+
+
+def test_room_for_one_thread_only_loses_the_calls_of_the_other(tmp_path):
+    run = record_on_small_disk("1536k", "second_thread", tmp_path)
+    assert run.status == 0 and run.sizes() == {"main": 5, "thread0": 3000}, run.err
+    assert run.written() == {"main": 5}
+    assert run.one("select sum(calls)::bigint from losses") >= 1002  # of the thread, besides names
 
 
 def test_a_program_with_a_blank_in_its_path(tmp_path):
