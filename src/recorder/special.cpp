@@ -62,7 +62,8 @@ DAMARIS_WRAPPER(int, wrap_execvpe, "execvpe", const char* name, char* const word
 DAMARIS_WRAPPER(int, wrap_fexecve, "fexecve", int file, char* const words[], char* const environment[]) {
   return replace(real_fexecve, file, words, environment);
 }
-DAMARIS_WRAPPER(int, wrap_execveat, "execveat", int folder, const char* path, char* const words[], char* const environment[], int flags) {
+DAMARIS_WRAPPER(int, wrap_execveat, "execveat", int folder, const char* path, char* const words[], char* const environment[],
+                int flags) {
   return replace(real_execveat, folder, path, words, environment, flags);
 }
 
@@ -91,12 +92,12 @@ DAMARIS_WRAPPER(int, wrap_execle, "execle", const char* path, const char* first,
 }
 
 // A signal handler may jump out of the recorder itself. Where to is not known: later calls can be deeper in the stack than what was left.
-#define DAMARIS_JUMP(wrapper, name, real)                                                                                       \
-  extern "C" __attribute__((visibility("default"), noreturn)) void wrapper(void* place, int value) __asm__(name);              \
-  extern "C" void wrapper(void* place, int value) {                                                                            \
-    if (!this_thread.in_vfork) this_thread.quiet = nullptr;                                                                    \
-    real.function(nullptr, nullptr)(place, value);                                                                             \
-    __builtin_unreachable();                                                                                                   \
+#define DAMARIS_JUMP(wrapper, name, real)                                                                         \
+  extern "C" __attribute__((visibility("default"), noreturn)) void wrapper(void* place, int value) __asm__(name); \
+  extern "C" void wrapper(void* place, int value) {                                                               \
+    if (!this_thread.in_vfork) this_thread.quiet = nullptr;                                                       \
+    real.function(nullptr, nullptr)(place, value);                                                                \
+    __builtin_unreachable();                                                                                      \
   }
 DAMARIS_JUMP(wrap_longjmp, "longjmp", real_longjmp)
 DAMARIS_JUMP(wrap_longjmp_old, "_longjmp", real_longjmp)
