@@ -47,7 +47,7 @@ def test_constructors_of_libraries_may_write_and_wait(tmp_path):
     plain, recorded = both([PROGRAMS / "recorded_loader", PROGRAMS / "librecorded_loaded.so"], tmp_path)
     lines = plain.out.decode().splitlines()
     assert lines[:3] == ["linked: 42", "loaded: 42", "not loaded:"] and "missing.so" in lines[3]
-    assert recorded.written() == plain.sizes() == {"by_constructor": 2 * (19 + 14), "reason": len(lines[3])}
+    assert recorded.written() == plain.sizes() == {"by_constructor": 38, "by_thread": 14, "reason": len(lines[3])}
 
 
 def test_a_name_of_a_folder_says_nothing_of_its_files(tmp_path):
