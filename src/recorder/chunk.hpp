@@ -17,9 +17,9 @@ struct Thread {
   trace::Slot* next;
   trace::Slot* end;
   trace::Slot* chunk;  // nullptr before its first call
-  const void* quiet;   // frame of a wrapper: what the recorder calls itself, and signal handlers then, are not recorded; nullptr: no
-  bool in_vfork;       // a child of vfork has this memory
-  bool refused;        // it has no chunk, and gets none
+  const void* quiet;  // frame of a wrapper: what the recorder calls itself, and signal handlers then, are not recorded; nullptr: no
+  bool in_vfork;      // a child of vfork has this memory
+  bool refused;       // it has no chunk, and gets none
   unsigned depth;
   const void* frames[kMostFrames];
 };

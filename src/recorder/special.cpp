@@ -61,7 +61,8 @@ DAMARIS_WRAPPER(int, wrap_execvpe, "execvpe", const char* name, char* const word
 DAMARIS_WRAPPER(int, wrap_fexecve, "fexecve", int file, char* const words[], char* const environment[]) {
   return replace(real_fexecve, file, words, environment);
 }
-DAMARIS_WRAPPER(int, wrap_execveat, "execveat", int folder, const char* path, char* const words[], char* const environment[], int flags) {
+DAMARIS_WRAPPER(int, wrap_execveat, "execveat", int folder, const char* path, char* const words[], char* const environment[],
+                int flags) {
   return replace(real_execveat, folder, path, words, environment, flags);
 }
 

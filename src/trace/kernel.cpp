@@ -140,7 +140,8 @@ Chunks chunks_of(dt_trace& found, File& file) {
       ++damaged;
       continue;
     }
-    if (piece.slots < trace::kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(piece.at));
+    if (piece.slots < trace::kChunkBytes / sizeof(Slot))
+      note(found, "it ends within the chunk at byte " + std::to_string(piece.at));
     lost_chunks = std::max(lost_chunks, piece.head.lost_chunks);
     lost_slots = std::max(lost_slots, piece.head.lost_slots);
     const Chunk chunk = {piece.at, piece.count};
@@ -151,7 +152,8 @@ Chunks chunks_of(dt_trace& found, File& file) {
     note(found, std::to_string(damaged) + " of " + std::to_string(pieces.size()) + " chunks are damaged, their calls, up to " +
                     std::to_string(damaged * (trace::kChunkBytes / sizeof(Slot) - kHead)) + ", are missing");
   if (lost_chunks > 0) {
-    const std::string& words = found.words.emplace_back("the file system had no room for " + std::to_string(lost_chunks) + (lost_chunks == 1 ? " chunk of calls" : " chunks of calls"));
+    const std::string& words = found.words.emplace_back("the file system had no room for " + std::to_string(lost_chunks) +
+                                                        (lost_chunks == 1 ? " chunk of calls" : " chunks of calls"));
     found.texts.push_back({trace::loss, 0, static_cast<std::int64_t>(lost_slots), 0, words.data(), words.size()});
   }
   return chunks;

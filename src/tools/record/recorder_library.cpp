@@ -20,13 +20,17 @@ std::string linked(const std::string& path) {
   const std::string folder = format("/tmp/damaris-{}", ::geteuid());
   struct stat facts = {};
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw Error(DC_E_IO, format("cannot make '{}', as the loader cannot preload '{}' with a blank or a colon: {}; install damaris elsewhere",
-                                folder, path, text_of_errno(errno)));
+    throw Error(DC_E_IO,
+                format("cannot make '{}', as the loader cannot preload '{}' with a blank or a colon: {}; install damaris elsewhere",
+                       folder, path, text_of_errno(errno)));
   if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 077) != 0)
-    throw Error(DC_E_IO, format("'{}' is not a folder of this user alone; remove it, or install damaris under a path without blanks", folder));
+    throw Error(
+        DC_E_IO,
+        format("'{}' is not a folder of this user alone; remove it, or install damaris under a path without blanks", folder));
   const std::string link = format("{}/recorder-{:x}.so", folder, std::hash<std::string>()(path));
   if (::symlink(path.c_str(), link.c_str()) != 0 && errno != EEXIST)
-    throw Error(DC_E_IO, format("cannot make the link '{}': {}; install damaris under a path without blanks", link, text_of_errno(errno)));
+    throw Error(DC_E_IO,
+                format("cannot make the link '{}': {}; install damaris under a path without blanks", link, text_of_errno(errno)));
   return link;
 }
 
