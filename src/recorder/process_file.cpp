@@ -30,9 +30,10 @@ struct File {
   std::uint64_t identity;
   std::uint64_t end;      // bytes
   std::uint64_t written;  // bytes that the recorder wrote by system calls
-  std::uint64_t before;   // what the kernel had counted when it was opened
+  std::uint64_t before, thread_before;  // what the kernel had counted when it was opened
 };
-File file = {{}, -1, 0, 0, 0, 0, 0, 0};
+constexpr File kNone = {{}, -1, 0, 0, 0, 0, 0, 0, 0};
+File file = kNone;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now;
@@ -76,9 +77,11 @@ bool is_allowed(std::uint64_t bytes) {
   return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
-// Bytes that this process, and children that it waited for, gave to write calls; 0 if it cannot be asked, as with no descriptor left.
-std::uint64_t kernel_count() {
-  const long io = ::syscall(SYS_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC);
+// Bytes given to write calls: by this process and children that it waited for, or by its first thread alone. 0 if the kernel does not say.
+std::uint64_t kernel_count(bool of_thread) {
+  char path[40] = "/proc/self/io";
+  if (of_thread) std::snprintf(path, sizeof path, "/proc/self/task/%d/io", ::getpid());
+  const long io = ::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (io < 0) return 0;
   char text[512];
   const long got = ::syscall(SYS_read, io, text, sizeof text - 1);
@@ -106,7 +109,8 @@ bool open() {
                                    static_cast<unsigned long long>(file.identity));
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
   file.descriptor = open_path(O_CREAT | O_EXCL);
-  file.before = kernel_count();
+  file.before = kernel_count(false);
+  file.thread_before = kernel_count(true);
   struct stat facts = {};
   if (::fstat(file.descriptor, &facts) != 0) return false;
   file.device = facts.st_dev;
@@ -159,9 +163,11 @@ void describe_process() {
 void describe_end(const char* how, std::uint64_t unrecorded) {
   char text[512];
   const std::int64_t dropped = static_cast<std::int64_t>(unrecorded) - waiting_in(stdout, false) - waiting_in(stderr, false);
-  char counted[40] = "";
-  if (const std::uint64_t now = kernel_count(); now >= file.before)
-    std::snprintf(counted, sizeof counted, "wchar=%llu\n", static_cast<unsigned long long>(now - file.before));
+  char counted[80] = "";
+  const std::uint64_t now = kernel_count(false), of_thread = kernel_count(true);
+  if (now >= file.before && of_thread >= file.thread_before)
+    std::snprintf(counted, sizeof counted, "wchar=%llu\nthread_wchar=%llu\n", static_cast<unsigned long long>(now - file.before),
+                  static_cast<unsigned long long>(of_thread - file.thread_before));
   const int length =
       std::snprintf(text, sizeof text, "how=%s\n%sown=%llu\ndropped=%lld\npending=%lld\n", how, counted,
                     static_cast<unsigned long long>(__atomic_load_n(&file.written, __ATOMIC_RELAXED)),
@@ -171,7 +177,7 @@ void describe_end(const char* how, std::uint64_t unrecorded) {
 
 void forget_parent() {
   if (file.descriptor >= 0 && is_ours(file.descriptor)) ::syscall(SYS_close, file.descriptor);
-  file = {{}, -1, 0, 0, 0, 0, 0, 0};
+  file = kNone;
   objects::forget_all();
 }
 

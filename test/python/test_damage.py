@@ -77,7 +77,7 @@ def test_a_damaged_chunk_costs_its_own_calls_only(run, number, rows):
     chunks[1] = b"X" + chunks[1][1:]
     raw.write(run, *chunks)
     assert rows("select bytes from calls order by begin") == [(0,), (2,)]
-    assert "1048576 is damaged" in rows("select why from losses")[0][0]
+    assert "1 of 3 chunks" in rows("select why from losses")[0][0]
 
 
 def test_a_chunk_that_is_there_twice_counts_once(run, number, rows):

@@ -29,13 +29,14 @@ using namespace damaris;
 constexpr char kHelp[] =
     "Usage: damaris record [-o DIR] [--force] PROGRAM [ARGUMENT...]\n"
     "       mpirun -n 3 damaris record -o run ./model\n\n"
-    "Records which file gets how many bytes from whom, and when, in an unchanged program that is\n"
-    "linked dynamically: calls of the C library on files and streams.\n\n"
+    "Records which file gets how many bytes from whom, and when, in an unchanged\n"
+    "program that is linked dynamically: calls on files and streams, of MPI, MPI-IO,\n"
+    "HDF5 and Damaris.\n\n"
     "  -o DIR      the folder of the recording (default: recording)\n"
     "  --force     replace the recording of another run that is there\n"
     "  --version   print the version\n\n"
-    "Then: damaris info DIR, damaris query DIR --files. The exit status is that of the program;\n"
-    "2 if it was not started.\n";
+    "Then: damaris info DIR, damaris query DIR --files, damaris report DIR. The exit\n"
+    "status is that of the program; 2 if it was not started.\n";
 
 struct Options {
   std::string folder = "recording";
