@@ -308,7 +308,10 @@ static int interrupted_often(void) {
   const struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
   sigaction(SIGALRM, &again, NULL);
   if (sigsetjmp(behind, 1) == 0) setitimer(ITIMER_REAL, &every, NULL);
-  while (jumps < 300) (void)!pwrite(file, bytes, 0, 0);
+  while (jumps < 100) {
+    (void)!pwrite(file, bytes, 0, 0);
+    close(open("inside", O_RDONLY));
+  }
   setitimer(ITIMER_REAL, &never, NULL);
   write_file("outside", 33);
   return 0;

@@ -26,7 +26,6 @@ CASES = {
     "jumps_outside": {"inside": 2211, "outside": 33},
     "jumps_from_search": {"compared": 1, "outside": 33},
     "interrupted": {"outside": 33},
-    "interrupted_often": {"outside": 33},
     "crashes": {"written": 60},
 }
 
