@@ -28,8 +28,8 @@ struct File {
   dev_t device;
   ino_t inode;
   std::uint64_t identity;
-  std::uint64_t end;      // bytes
-  std::uint64_t written;  // bytes that the recorder wrote by system calls
+  std::uint64_t end;                    // bytes
+  std::uint64_t written;                // bytes that the recorder wrote by system calls
   std::uint64_t before, thread_before;  // what the kernel had counted when it was opened
 };
 constexpr File kNone = {{}, -1, 0, 0, 0, 0, 0, 0, 0};
