@@ -72,7 +72,7 @@ def dftracer():
     """Its library to preload; None: it is not installed."""
     found = importlib.util.find_spec("dftracer")
     library = Path(found.submodule_search_locations[0]) / "lib64/libdftracer_preload.so" if found else None
-    return library if library and library.exists() else None
+    return library if library and library.exists() and " " not in str(library) else None  # blanks divide the names in LD_PRELOAD
 
 
 def traced(tracer, place):
