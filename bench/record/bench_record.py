@@ -100,7 +100,6 @@ def run(words, place, environment=None):
 
 def in_memory(words, place):
     """With a tmpfs that only this program sees, at place/memory."""
-    (place / "memory").mkdir(exist_ok=True)
     return ["unshare", "-m", "sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"', place / "memory", *words]
 
 
@@ -111,6 +110,7 @@ def can_mount():
 def one_call(kind, tracer, place, options):
     before, environment = traced(tracer, place)
     program = BUILD / "bench" / ("damaris_bench_messages" if kind == "message" else "damaris_bench_calls")
+    (place / "memory").mkdir(exist_ok=True)
     file = place / ("memory/file" if kind == "block" else "file")
     words = [*before, program, kind, options.calls, file]
     return float(run(in_memory(words, place) if kind == "block" and can_mount() else words, place, environment)[0])
