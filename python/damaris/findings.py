@@ -72,6 +72,11 @@ class Facts:
         return max(0.0, seconds - count / self.rate)
 
 
+def quoted(text: str) -> str:
+    """As SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
 
@@ -92,7 +97,7 @@ def worst(facts: Facts, sql: str, query: str, tell: Callable) -> Iterator[Case]:
         count, moved, seconds = (sum(row[i] for row in rows) for i in (2, 3, 4))
         names = rows[0][0] if len(rows) == 1 else f"{len(rows)} files like {family}"
         ranks = sorted(set().union(*(row[1] for row in rows)))
-        where = "regexp_replace(name, '[0-9]+', '#', 'g') = '" + family.replace("'", "''") + "'"
+        where = f"regexp_replace(name, '[0-9]+', '#', 'g') = {quoted(family)}"
         evidence = tell(names, ranks, count, moved, seconds, max(rows, key=lambda row: row[4]))
         cases.append(Case(facts.beyond(seconds, moved), ranks, evidence, query.format(files=where)))
     yield from sorted(cases, key=lambda case: -case.seconds)[:1]
@@ -107,7 +112,7 @@ def file_per_process(facts: Facts) -> Iterator[Case]:
         group by family having count(distinct process) > 1 and count(*) >= 8 order by 4 desc limit 1""")
     for family, ranks, count, seconds in rows:
         yield Case(seconds or 0, ranks, f"{len(ranks)} processes wrote {count} files like {family}, each alone; opening and closing them took {seconds:.3g} s",
-                   f"select name, process, sum(ns) / 1e9 from storage where regexp_replace(name, '[0-9]+', '#', 'g') = '{family}' group by all")  # fmt: skip
+                   f"select name, process, sum(ns) / 1e9 from storage where regexp_replace(name, '[0-9]+', '#', 'g') = {quoted(family)} group by all")  # fmt: skip
 
 
 def metadata_storm(facts: Facts) -> Iterator[Case]:
@@ -135,7 +140,7 @@ def unaligned(facts: Facts) -> Iterator[Case]:
         having count(*) filter ("offset" % {PAGE} <> 0) > 0.5 * count(*) and count(*) > 8 order by 5 desc limit 1""")
     for name, ranks, count, wrong, seconds in rows:
         yield Case(seconds, ranks, f"{percent(wrong, count)} of {count:,} writes into {name} begin inside a page of {PAGE} bytes, of which the file system reads "
-                   "the rest first", f"select \"offset\" % {PAGE}, count(*) from storage where name = '{name}' and kind = 'write' group by all")  # fmt: skip
+                   "the rest first", f"select \"offset\" % {PAGE}, count(*) from storage where name = {quoted(name)} and kind = 'write' group by all")  # fmt: skip
 
 
 def read_back(facts: Facts) -> Iterator[Case]:
@@ -146,7 +151,7 @@ def read_back(facts: Facts) -> Iterator[Case]:
         group by r.name order by 5 desc limit 1""")
     for name, ranks, count, _, seconds in rows:
         yield Case(seconds, ranks, f"{count:,} reads of {name} got back what the same process had just written, in {seconds:.3g} s",
-                   f"select process, kind, \"offset\", bytes from storage where name = '{name}' and kind in ('read', 'write') order by \"begin\"")  # fmt: skip
+                   f"select process, kind, \"offset\", bytes from storage where name = {quoted(name)} and kind in ('read', 'write') order by \"begin\"")  # fmt: skip
 
 
 def interleaved(facts: Facts) -> Iterator[Case]:

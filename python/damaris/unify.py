@@ -3,6 +3,7 @@
 import fcntl
 import json
 import shutil
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -124,7 +125,11 @@ def locked(run: Path):
     """Two verbs may ask for the store at once."""
     try:
         with open(run / ".lock", "a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(f"waiting for another damaris that works on '{run}'", file=sys.stderr)
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield
     except OSError as error:
         raise Refused(f"cannot make the store in '{run}': {error.strerror or error}; make room there, or copy it to where you can write") from error

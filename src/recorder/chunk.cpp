@@ -78,6 +78,7 @@ trace::Slot* map_in_memory(Thread& thread) {
 
 // Calls that other libraries make after this, at the end of the same thread, attach it anew.
 void detach(Thread& thread) {
+  const Undisturbed undisturbed;
   ::pthread_mutex_lock(&lock);
   for (Thread*& one : homeless) {
     if (one != &thread) continue;
@@ -139,6 +140,7 @@ bool attach_locked(Thread& thread) {
 }
 
 __attribute__((constructor)) void start() {
+  const Undisturbed undisturbed;
   ::pthread_mutex_lock(&lock);
   prepare();
   ::pthread_mutex_unlock(&lock);

@@ -19,12 +19,6 @@ const Forgetting forgetting{[] {
   names.forget();
 }};
 
-std::uint64_t hash_of(const char* name) {  // FNV-1a
-  std::uint64_t hash = 14695981039346656037u;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211u;
-  return hash;
-}
-
 bool layout_of(const void* function, const char* name, dc_layout_t& layout) {
   static decltype(&dc_get_layout) get = nullptr;
   if (get == nullptr) get = reinterpret_cast<decltype(&dc_get_layout)>(find_beside(function, "dc_get_layout"));
@@ -53,7 +47,9 @@ std::uint32_t of_variable(const void* function, const char* name) {
 }
 
 std::uint32_t of_handle(const void* function, const char* name, const void* handle) {
-  if (name_of(handle) == nullptr) names.put(reinterpret_cast<std::uintptr_t>(handle), ::strdup(name));
+  // A later session may give the same address to another variable.
+  const char* const known = name_of(handle);
+  if (known == nullptr || std::strcmp(known, name) != 0) names.put(reinterpret_cast<std::uintptr_t>(handle), ::strdup(name));
   return of_variable(function, name);
 }
 

@@ -10,6 +10,13 @@
 
 namespace damaris::recorder {
 
+// Of what is known by a name (FNV-1a).
+inline std::uint64_t hash_of(const char* name) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211u;
+  return hash;
+}
+
 template <class Object = std::uint32_t>
 class Handles {
  public:

@@ -21,7 +21,6 @@ struct Library {
   decltype(&H5Iis_valid) is_valid;
   decltype(&H5Iget_type) get_type;
   decltype(&H5Iget_name) get_name;
-  decltype(&H5Iget_file_id) get_file;
   decltype(&H5Idec_ref) release;
   decltype(&H5Fget_name) get_file_name;
   decltype(&H5Aget_name) get_attribute_name;
@@ -32,7 +31,6 @@ struct Library {
   decltype(&H5Tget_size) get_size;
   decltype(&H5Sget_simple_extent_npoints) get_points;
   decltype(&H5Sget_select_npoints) get_selected;
-  decltype(&H5Sget_simple_extent_ndims) get_rank;
   decltype(&H5Sget_simple_extent_dims) get_extents;
 };
 constexpr unsigned kMost = 8;
@@ -48,11 +46,6 @@ const Forgetting forgetting{[] {
   lock = PTHREAD_MUTEX_INITIALIZER;
 }};
 
-template <class Function>
-void find(const void* beside, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(find_beside(beside, name));
-}
-
 void find_functions(Library& in, const void* beside) {
   decltype(&H5get_libversion) get_version = nullptr;
   unsigned major = 0, minor = 0, release = 0;
@@ -62,7 +55,6 @@ void find_functions(Library& in, const void* beside) {
   find(beside, "H5Iis_valid", in.is_valid);
   find(beside, "H5Iget_type", in.get_type);
   find(beside, "H5Iget_name", in.get_name);
-  find(beside, "H5Iget_file_id", in.get_file);
   find(beside, "H5Idec_ref", in.release);
   find(beside, "H5Fget_name", in.get_file_name);
   find(beside, "H5Aget_name", in.get_attribute_name);
@@ -73,7 +65,6 @@ void find_functions(Library& in, const void* beside) {
   find(beside, "H5Tget_size", in.get_size);
   find(beside, "H5Sget_simple_extent_npoints", in.get_points);
   find(beside, "H5Sget_select_npoints", in.get_selected);
-  find(beside, "H5Sget_simple_extent_ndims", in.get_rank);
   find(beside, "H5Sget_simple_extent_dims", in.get_extents);
 }
 
@@ -103,12 +94,6 @@ const Library* library_of(const void* function) {
 
 // Two libraries give equal identifiers to different objects.
 std::uint64_t key(const Library& library, hid_t id) { return static_cast<std::uint64_t>(id) ^ library.number << 48; }
-
-std::uint64_t hash_of(const char* name) {  // FNV-1a
-  std::uint64_t hash = 14695981039346656037u;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211u;
-  return hash;
-}
 
 // The file that was last opened by this name: a later one may be another.
 std::uint32_t file_named(const char* name) {

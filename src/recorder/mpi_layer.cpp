@@ -50,11 +50,6 @@ std::uint64_t key(Handle handle) {
   return key;
 }
 
-template <class Function>
-void find(const void* beside, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(find_beside(beside, name));
-}
-
 // OpenMPI's handles are addresses of variables, which the program may have copies of: the loader says which count.
 template <class Handle>
 void find_handle(const void* beside, const char* name, Handle& handle) {

@@ -12,6 +12,10 @@ namespace damaris::recorder {
 void* find_behind(const char* name, const void* wrapper, const void* caller, bool of_caller);
 // Of the library that has `function`.
 void* find_beside(const void* function, const char* name);
+template <class Function>
+void find(const void* beside, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(find_beside(beside, name));
+}
 
 // Those of the layers posix and stdio, and of special.cpp, all of them.
 void look_up_posix();

@@ -86,7 +86,7 @@ def unaligned(has_it):
     run = Recording()
     run.compute(20)
     for i in range(20):
-        run.write(0, "/out/a", 1, 8192, i * 8192 + (100 if has_it else 0))
+        run.write(0, "/out/it's", 1, 8192, i * 8192 + (100 if has_it else 0))
     return run
 
 
