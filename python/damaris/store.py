@@ -12,7 +12,7 @@ from damaris.errors import Refused
 if TYPE_CHECKING:
     import duckdb  # at run time where it is needed: a verb says that it is missing
 
-TABLES = ("calls", "objects", "processes", "losses")
+TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens")
 # Those of the layers above are made of these.
 FILES = """
 select o.name as file, p.rank, p.host, p.pid, p.program,
