@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +46,11 @@ class Recording:
             quoted = str(files).replace("'", "''")
             self.database.execute(f"create view {table} as select * from read_parquet('{quoted}')")
         self.database.execute(f"create view storage as {STORAGE}")
+
+    @cached_property
+    def about(self) -> dict:
+        """What store.json says: version, calls, and what of MPI found no partner."""
+        return json.loads((self.store / "store.json").read_text())
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         return self.database.sql(sql)

@@ -85,7 +85,8 @@ void Waiting::some(const Call& call, int number, const int* indices, const MPI_S
 }
 
 void Waiting::released(const Call& call) const {
-  if (count_ > 0 && requests_[0] != library.null) call.add(trace::completed, key(requests_[0]), 0, trace::kNowhere, trace::released);
+  if (count_ > 0 && requests_[0] != library.null)
+    call.add(trace::completed, key(requests_[0]), 0, trace::kNowhere, trace::released);
 }
 
 }  // namespace damaris::recorder::mpi

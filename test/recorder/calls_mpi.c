@@ -76,13 +76,13 @@ static void send(void) {
 }
 
 /* Each starts a send of tag 7 to the other one; the receive is there before, as Irsend needs it. */
-#define START(name)                                                              \
-  do {                                                                           \
-    receive(7);                                                                  \
-    MPI_Barrier(MPI_COMM_WORLD);                                                 \
+#define START(name)                                                               \
+  do {                                                                            \
+    receive(7);                                                                   \
+    MPI_Barrier(MPI_COMM_WORLD);                                                  \
     CALL(name, from, kCount, MPI_DOUBLE, other, 7, MPI_COMM_WORLD, &requests[1]); \
-    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);                         \
-    sum_up(#name);                                                               \
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);                          \
+    sum_up(#name);                                                                \
   } while (0)
 
 static void start(void) {
@@ -141,7 +141,8 @@ static void finish_by_tests(void) {
 static void finish_by_tests_of_some(void) {
   int index, done = 0, indices[4];
   for (int i = 0; i < 2; ++i)
-    for (done = 0; !done;) (i == 0 ? MPI_Testany : PMPI_Testany)(4, requests, &index, &done, i == 0 ? &statuses[0] : MPI_STATUS_IGNORE);
+    for (done = 0; !done;)
+      (i == 0 ? MPI_Testany : PMPI_Testany)(4, requests, &index, &done, i == 0 ? &statuses[0] : MPI_STATUS_IGNORE);
   for (int left = 2; left > 0; left -= done) (left == 2 ? MPI_Testsome : PMPI_Testsome)(4, requests, &done, indices, statuses);
   BOTH(MPI_Testany, 4, requests, &index, &done, MPI_STATUS_IGNORE);
   BOTH(MPI_Testsome, 4, requests, &done, indices, MPI_STATUSES_IGNORE);

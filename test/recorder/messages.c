@@ -39,8 +39,8 @@ static void make_comms(void) {
   MPI_Group world, group;
   comms[0] = MPI_COMM_WORLD;
   MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);        /* in the opposite order */
-  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]);  /* two of the same name */
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[2]);       /* in the opposite order */
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[3]); /* two of the same name */
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   for (int i = 0; i < kComms; ++i) {
     MPI_Comm_group(comms[i], &group);
@@ -109,7 +109,9 @@ static void complete(void) {
     case 0:
       for (int i = 0; i < filled; ++i) MPI_Wait(&requests[i], one);
       break;
-    case 1: MPI_Waitall(filled, requests, all); break;
+    case 1:
+      MPI_Waitall(filled, requests, all);
+      break;
     case 2:
       while (index != MPI_UNDEFINED) MPI_Waitany(filled, requests, &index, one);
       break;
@@ -162,7 +164,8 @@ static void ring(void) {
   struct Got got, mine;
   sent_from(&mine);
   if (draw(2)) {
-    MPI_Sendrecv(&mine, 2, MPI_INT, right, 7, &got, 2, MPI_INT, draw_own(2) ? left : MPI_ANY_SOURCE, 7, comms[i], MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 2, MPI_INT, right, 7, &got, 2, MPI_INT, draw_own(2) ? left : MPI_ANY_SOURCE, 7, comms[i],
+                 MPI_STATUS_IGNORE);
   } else {
     got = mine;
     MPI_Sendrecv_replace(&got, 2, MPI_INT, right, 8, left, MPI_ANY_TAG, comms[i], MPI_STATUS_IGNORE);

@@ -14,7 +14,7 @@ def main(parser: ArgumentParser, words: list[str]) -> None:
     given = parser.parse_args(words)
     import damaris
     from damaris.errors import Refused
-    from damaris.plan import plan_of
+    from damaris.planning import plan_of
     from damaris.prune import prune
     from damaris.verbs import text
 
@@ -33,5 +33,5 @@ def main(parser: ArgumentParser, words: list[str]) -> None:
         raise Refused(f"cannot write '{given.output}': {error.strerror}; name another file with -o") from error
     if given.output:
         io = sum(op.kind in "wr" for process in plan.processes for op in process.ops)
-        print(f"{given.output}: {text.many(len(plan.processes), 'process')}, {text.many(len(plan.files), 'file')}, {text.many(io, 'read and write')}, "
+        print(f"{given.output}: {text.many(len(plan.processes), 'process')}, {text.many(len(plan.files), 'file')}, {text.many(io, 'read or write') if io == 1 else f'{io:,} reads and writes'}, "
               f"{sum(len(process.ops) for process in plan.processes):,} operations, recorded {plan.recorded / 1e9:.3f} s")  # fmt: skip
