@@ -123,6 +123,14 @@ std::vector<Piece> pieces_of(dt_trace& found, File& file) {
   }
 }
 
+// 0: it is no file of the recorder.
+std::uint32_t version_of(File& file) {
+  ChunkHead head = {};
+  const std::vector<Slot>& slots = file.chunk(0);
+  if (slots.size() >= kHead) std::memcpy(&head, slots.data(), sizeof head);
+  return std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 ? head.version : 0;
+}
+
 // Whose file it is: a damaged head does not decide.
 std::uint64_t process_of(const std::vector<Piece>& pieces) {
   std::map<std::uint64_t, std::size_t> votes;
@@ -344,6 +352,11 @@ dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t funct
     return nullptr;
   }
   const Chunks chunks = chunks_of(*found, file);
+  if (const std::uint32_t version = version_of(file); chunks.empty() && version != 0 && version != trace::kVersion) {
+    std::snprintf(error, room, "%s is of version %u of the recorder, this damaris reads %u: use the one that recorded it", path, version,
+                  trace::kVersion);
+    return nullptr;
+  }
   if (chunks.empty()) {
     std::snprintf(error, room, "%s is no file of the recorder, or is cut before its first call", path);
     return nullptr;
