@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from damaris import kernel, processes
+from damaris import kernel, levels, processes
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
 from damaris.messages import Meetings
 from damaris.objects import Handles, Objects
 from damaris.progress import progress
 
-VERSION = 2
+VERSION = 3
 SCHEMAS = {
     "objects": {"id": pa.int32(), "kind": pa.string(), "name": pa.string(), "parent": pa.int32(), "host": pa.string(),
                 "attributes": pa.map_(pa.string(), pa.string())},
@@ -96,6 +96,7 @@ class Store:
     def write(self, folder: Path) -> None:
         self.name_objects()
         Slabs(self.parts, self.functions).write(folder / "calls")
+        levels.write(self.parts, self.functions, folder / "levels")
         met, alone = self.meetings().tables()
         for name, table in (met | {"opens": self.opens()}).items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
