@@ -139,19 +139,18 @@ class Timeline:
     def row_of_process(self) -> dict[int, int]:
         return {process: row for row, (process, thread) in reversed(list(enumerate(self.threads))) if thread >= 0}
 
-    def lines(self, window: Window) -> dict:
+    def lines(self, window: Window, most: int = MOST_LINES) -> dict:
         """Messages as [begin, row, end, row], collective calls as [[begin, row], ...] each; both are empty if there are too many to see."""
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
         messages = self.rows_of(f"""select sent - {self.begin}, source, received - {self.begin}, target from messages
-            where sent < {end} and received > {begin} limit {MOST_LINES + 1}""")
+            where sent < {end} and received > {begin} limit {most + 1}""")
         met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join calls c on c.id = call
-            where c."begin" < {end} and c."end" > {begin} group by instance limit {MOST_LINES + 1}""")
+            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""")
         row = self.row_of_process
         shown = [[sent, row[source], received, row[target]] for sent, source, received, target in messages]
         return {
-            "messages": shown if len(messages) <= MOST_LINES else [],
-            "collectives": [[[time, row[process]] for time, process in members] for _, members in met] if len(met) <= MOST_LINES else [],
-            "hidden": len(messages) > MOST_LINES or len(met) > MOST_LINES,
+            "messages": shown if len(messages) <= most else [],
+            "collectives": [[[time, row[process]] for time, process in members] for _, members in met] if len(met) <= most else [],
         }
 
     def statistics(self, window: Window) -> dict:
@@ -190,7 +189,17 @@ class Timeline:
         from damaris.findings import find
 
         rows = self.row_of_process
-        return [{**one.as_dict(), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in find(self.run)]
+        return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in find(self.run)]
+
+    def when(self, sql: str) -> dict:
+        """The time of the calls that a finding's question gives; empty if it gives no calls."""
+        import duckdb
+
+        try:
+            [(begin, end)] = self.rows_of(f'select min("begin") - {self.begin}, max("end") - {self.begin} from ({sql})')
+        except duckdb.Error:
+            return {}
+        return {} if begin is None else {"begin": begin, "end": end}
 
 
 def plain(value):

@@ -46,9 +46,17 @@ class Drawing {
       const [left, top] = [this.x(view, raster.begin), this.y(view, raster.first)];
       context.drawImage(raster.image, left, top, this.x(view, raster.end) - left, this.y(view, raster.last) - top);
     }
+    this.drawEdges(view);
     this.drawLines(view);
     this.drawTimes(view);
     this.drawNames(view);
+  }
+
+  // Between rows, where they are high enough.
+  drawEdges(view) {
+    if (this.height / (view.last - view.first) < 6) return;
+    this.context.fillStyle = getComputedStyle(document.body).backgroundColor;
+    for (let row = Math.ceil(view.first); row < view.last; ++row) this.context.fillRect(0, this.y(view, row) - 1, this.width, 2);
   }
 
   drawLines(view) {
@@ -70,7 +78,7 @@ class Drawing {
   }
 
   drawTimes(view) {
-    const unit = view.end - view.begin > 2e9 ? [1e9, 's'] : view.end - view.begin > 2e6 ? [1e6, 'ms'] : [1e3, 'µs'];
+    const unit = view.end - view.begin > 1e9 ? [1e9, 's'] : view.end - view.begin > 2e6 ? [1e6, 'ms'] : [1e3, 'µs'];
     const scale = d3.scaleLinear([view.begin / unit[0], view.end / unit[0]], [0, this.width]);
     const svg = d3.select('#times');
     const axis = svg.selectAll('g').data([0]).join('g').attr('transform', 'translate(0,26)');

@@ -21,6 +21,7 @@ MOST_PIXELS = 1 << 23
 
 @cache
 def file(name: str) -> str:
+    """A part of the page."""
     if name == LIBRARY:
         path = libraries() / "damaris" / LIBRARY
         if not path.exists():
@@ -109,6 +110,7 @@ def listening(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(("127.0.0.1", port))
+        found.listen()
     except OSError as error:
         raise Refused(f"port {port} cannot be used: {error.strerror}; leave --port out, or name another one") from error
     return found
