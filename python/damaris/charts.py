@@ -24,7 +24,7 @@ class Chart:
 
     def html(self, with_library: bool) -> str:
         self.figure.update_layout(template="plotly_white", margin={"t": 20, "b": 50, "l": 60, "r": 20}, font={"size": 13},
-                                  legend={"orientation": "h", "y": 1.08})  # fmt: skip
+                                  legend={"orientation": "h", "yanchor": "bottom", "y": 1.02})  # fmt: skip
         return self.figure.to_html(full_html=False, include_plotlyjs=with_library, config={"displayModeBar": False, "responsive": True})
 
 
@@ -90,7 +90,7 @@ class Charts:
         if values is None:
             return None
         wrote = int((values.sum(axis=1) > 0).sum())
-        return self.heat_chart("Bytes written over time", values, "bytes", f"Which process writes when: {wrote} of {self.lanes} rows do. In all {size(values.sum())}.")
+        return self.heat_chart("Bytes written over time", values, "bytes", f"Which process writes when; {wrote} of {self.lanes} {'processes' if self.lanes == self.count else 'rows'} do. In all {size(values.sum())}.")
 
     def messages_over_time(self) -> Chart | None:
         values = self.heat("layer = 'mpi' and top and kind <> 'control'", '("end" - "begin") / 1e9')

@@ -55,7 +55,7 @@ def test_a_recording_with_losses(recording, verb, number):
     slots = raw.process(pid=101, rank=1, ranks=2) + raw.text(raw.LOSS, "the disk was full", place=7) + raw.call(number("pwrite"), MS, 2 * MS, bytes=1)
     raw.write(recording, raw.chunk(slots), name="node.101.1")
     assert all(status == 0 and complaint == "" for status, _, complaint in each(verb, recording))
-    assert "the disk was full" in (recording / "report.html").read_text()
+    assert "The disk was full, 7 calls lost." in (recording / "report.html").read_text()
     assert "has 1 loss; damaris info" in verb("report", recording, "--console")[1]
 
 

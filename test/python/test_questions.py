@@ -12,7 +12,7 @@ from damaris.grammar import parse, question
 from damaris.latency import Answers
 from damaris.pictures import draw, panels_of
 
-TRACES = int(os.environ.get("DAMARIS_RANDOM_TRACES", "25"))
+TRACES = int(os.environ.get("DAMARIS_RANDOM_TRACES", "15"))
 OBJECTS = pa.table({"id": [1, 2, 3], "name": ["/a", "/b", "/c"]})
 
 

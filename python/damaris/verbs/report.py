@@ -33,6 +33,8 @@ def headline(run, found) -> str:
 
     [(time, processes)] = run.query('select coalesce(sum("end" - begin), 0) / 1e9, count(*) from processes where begin is not null').fetchall()
     [(storage,)] = run.query("select coalesce(sum(ns), 0) / 1e9 from storage").fetchall()
+    if not processes:
+        return "No call was recorded, so nothing costs time."
     share = f"{100 * storage / time:.1f} %" if time else "0 %"
     begin = f"{text.many(processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
     if not found:
