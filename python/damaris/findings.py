@@ -8,6 +8,7 @@ from functools import cached_property
 
 SEVERITIES = ("low", "medium", "high")
 SHARES = (0.002, 0.02, 0.10)  # of the time of all processes, from which on a finding has this severity; below the first there is none
+LEAST = 0.001  # seconds at stake that are worth a word
 PAGE = 4096
 SMALL = 64 * 1024
 
@@ -177,13 +178,16 @@ def independent(facts: Facts) -> Iterator[Case]:
 
 
 def phases(facts: Facts) -> list[tuple]:
-    """Times in which the program writes: begin and end in seconds, bytes, processes. A pause of a fiftieth of the run divides two."""
+    """Times in which the program writes: begin and end in seconds, bytes, processes, and seconds in the calls of all processes and of the slowest. A pause of
+    a fiftieth of the run divides two."""
     return facts.rows("""with writes as (
-          select "begin", "end", bytes, process, max("end") over (order by "begin", id rows between unbounded preceding and 1 preceding) as until
+          select "begin", "end", bytes, process, ns, max("end") over (order by "begin", id rows between unbounded preceding and 1 preceding) as until
           from storage where kind in ('write', 'sync')),
-        divided as (select *, sum(("begin" - until > (select max("end") - min("begin") from calls) / 50)::int) over (order by "begin") as phase from writes)
+        divided as (select *, sum(("begin" - until > (select max("end") - min("begin") from calls) / 50)::int) over (order by "begin") as phase from writes),
+        processes as (select coalesce(phase, 0) as phase, process, min("begin") as "begin", max("end") as "end", sum(bytes) as bytes, sum(ns) / 1e9 as seconds
+          from divided group by all)
         select (min("begin") - (select min("begin") from calls)) / 1e9, (max("end") - (select min("begin") from calls)) / 1e9, sum(bytes),
-        list(distinct process order by process) from divided group by coalesce(phase, 0) order by 1""")
+        list(process order by process), sum(seconds), max(seconds) from processes group by phase order by 1""")
 
 
 def irregular(facts: Facts) -> Iterator[Case]:
@@ -191,16 +195,17 @@ def irregular(facts: Facts) -> Iterator[Case]:
     if len(found) < 4:
         return
     middle = sorted(row[2] for row in found)[len(found) // 2]
-    alike = [(end - begin, begin, ranks) for begin, end, count, ranks in found if middle and 0.5 < count / middle < 2]
+    alike = [row for row in found if middle and 0.5 < row[2] / middle < 2]
     if len(alike) < 4:
         return
-    usual = sorted(length for length, _, _ in alike)[len(alike) // 2]
-    slow = [one for one in alike if one[0] > 2 * usual]
+    usual_all, usual = (sorted(row[column] for row in alike)[len(alike) // 2] for column in (4, 5))
+    slow = [row for row in alike if row[5] > 2 * usual]
     if slow:
-        longest, begin, ranks = max(slow)
-        yield Case(sum(length - usual for length, _, _ in slow) * facts.processes, ranks,
-                   f"{len(slow)} of {len(alike)} write phases with as many bytes took more than twice the usual {usual:.3g} s; the longest, at {begin:.3g} s, "
-                   f"{longest:.3g} s", "select process, \"begin\", ns / 1e9, bytes, name from storage where kind in ('write', 'sync') order by ns desc limit 50")  # fmt: skip
+        begin, _, _, ranks, _, longest = max(slow, key=lambda row: row[5])
+        yield Case(sum(max(0, row[4] - usual_all) for row in slow), ranks,
+                   f"in {len(slow)} of {len(alike)} write phases with as many bytes, writing took a process more than twice the usual {usual:.3g} s; "
+                   f"the longest, at {begin:.3g} s, {longest:.3g} s",
+                   "select process, \"begin\", ns / 1e9, bytes, name from storage where kind in ('write', 'sync') order by ns desc limit 50")  # fmt: skip
 
 
 def slow_target(facts: Facts) -> Iterator[Case]:
@@ -229,7 +234,7 @@ RULES = {
 
 
 def severity_of(seconds: float, time: float) -> str | None:
-    reached = [word for word, share in zip(SEVERITIES, SHARES, strict=True) if time and seconds / time >= share]
+    reached = [word for word, share in zip(SEVERITIES, SHARES, strict=True) if time and seconds >= LEAST and seconds / time >= share]
     return reached[-1] if reached else None
 
 

@@ -161,3 +161,4 @@ def test_seconds_at_stake_are_those_beyond_what_large_writes_take():
 def test_severity_is_the_share_of_the_time():
     assert [severity_of(seconds, 100) for seconds in (0.1, 0.2, 2, 10, 100)] == [None, "low", "medium", "high", "high"]
     assert severity_of(1, 0) is None
+    assert severity_of(0.0009, 0.001) is None
