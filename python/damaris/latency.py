@@ -10,6 +10,7 @@ from damaris.grammar import Question
 # Reads and writes of storage: nothing of the program lies below them.
 STORAGE = "layer in ('posix', 'stdio') and kind in ('read', 'write') and top"
 ORDER = {"latency_segment": "seconds desc"}
+WITHOUT_SERVER = ("latency_breakdown", "latency_segment", "communication", "targets", "accesses")
 
 
 def condition(question, name, column):
@@ -41,7 +42,7 @@ class Answers:
         """A DuckDB relation. Where a server is an object, `target` is its name."""
         about = "_".join(question.words[:2]) if question.words[0] == "latency" else question.words[0]
         answer = getattr(self, about)(question)
-        if not self.fans_out and "server" in self.database.sql(answer).columns:
+        if not (self.fans_out or about in WITHOUT_SERVER or question.words[-1] == "avg"):
             answer = f"select answer.*, o.name as target from ({answer}) answer left join objects o on o.id = answer.server"
         return self.database.sql(f"select * from ({answer}) order by {ORDER.get(about, 'all')}")
 
@@ -134,37 +135,31 @@ class Answers:
             union all by name
             select 'server' as view, server, {at("process", "call", "layer")}, {how}(seconds) as seconds from ({one}) group by server"""
 
-    def busy(self, question):
-        """Bytes, operations and busy time at each target, of each call, and of each `sub` that is asked for. Only where calls set others to work,
-        operations overlap."""
-        keys = "asker, call, server" + (", sub" if question.given("sub") else "")
-        ns = union_ns(keys) if self.fans_out else '"end" - "begin"'
-        return (f"select {keys}, sum(bytes)::bigint as bytes, count(*) as operations, sum(ns) / 1e9 as busy"
-                f" from (select *, {ns} as ns from ({self.operations(question)})) group by all")  # fmt: skip
+    def busy(self, question, keys):
+        """Bytes, operations and busy time at each target, of each call if that is one of the keys. Only where calls set others to work, operations
+        overlap."""
+        ns = union_ns("asker, call, server") if self.fans_out else '"end" - "begin"'
+        return (f"select {', '.join(keys)}, server, sum(bytes)::bigint as bytes, count(*) as operations, sum(ns) / 1e9 as busy"
+                f" from (select asker as process, * exclude (process), {ns} as ns from ({self.operations(question)})) group by all")  # fmt: skip
 
     def throughput(self, question):
-        """Bytes by second at each target; `together` is the sum of the targets of a call (equation 2). A server's is all its bytes by the time in
-        which it works for somebody."""
-        by = ", ".join(keys_of(question))
-        return f"""with rates as (
-              select {by}, server, sum(bytes)::bigint as bytes, sum(bytes) / nullif(sum(busy), 0) as bytes_per_second
-              from (select asker as process, * from ({self.busy(question)})) group by all),
-            servers as (
-              select server, sum(bytes) / nullif(sum(ns), 0) * 1e9 as together
-              from (select *, {union_ns("server")} as ns from ({self.operations(question)})) group by all)
+        """Bytes by second at each target while it works; `together` is the sum of the targets of a call (equation 2). Then each server's, by process."""
+        keys = keys_of(question)
+        by = ", ".join(keys)
+        return f"""with rates as (select *, bytes / nullif(busy, 0) as bytes_per_second from ({self.busy(question, keys)}))
             select 'process' as view, {by}, server, bytes, bytes_per_second, sum(bytes_per_second) over (partition by {by}) as together from rates
             union all by name
-            select 'server' as view, server, process, sum(bytes)::bigint as bytes, sum(bytes) / sum(bytes / bytes_per_second) as bytes_per_second,
-            any_value(together) as together from rates join servers using (server) group by server, process"""
+            select 'server' as view, server, process, sum(bytes)::bigint as bytes, sum(bytes) / nullif(sum(busy), 0) as bytes_per_second
+            from rates group by server, process"""
 
     def energy(self, question):
-        """Joules of each target: active while it works for the call, idle for the rest of the call. The busy times are listed."""
+        """Joules of each target: active while it works for a call, idle for the rest of the call. The busy times are listed."""
         active, idle = question.number("active"), question.number("idle")
         by = ", ".join(["process", *(["call"] if "call" in keys_of(question) else []), "server"])
-        whole = f'select asker, call, ("end" - "begin") / 1e9 as whole from ({self.scope(question)}) where id = root'
+        whole = f'select asker as process, call, ("end" - "begin") / 1e9 as whole from ({self.scope(question, "c.id, c.root, c.begin, c.end")}) where id = root'
         return f"""select {by}, sum(busy) as busy, sum(greatest(whole - busy, 0)) as idle,
             {active} * sum(busy) + {idle} * sum(greatest(whole - busy, 0)) as joules
-            from (select asker as process, * from ({self.busy(question)}) join ({whole}) using (asker, call)) group by all"""
+            from ({self.busy(question, ("process", "call"))}) join ({whole}) using (process, call) group by all"""
 
     def call(self, question):
         return f"select asker as process, server, count(*) as operations, sum(bytes)::bigint as bytes from ({self.operations(question)}) group by all"

@@ -7,8 +7,8 @@ from damaris import verbs
 from damaris.findings import RULES
 
 OF_RANKS = ("I1", "I6", "I8")
-# Each write() takes 10 ms, so that what this machine does beside it is little; one pwrite() of the bad ones takes a quarter of a second.
-DELAYED = {"I7": 4, "I9": 6}
+# Each write() takes 10 ms, so that what this machine does beside it is little; some pwrite() of the bad ones take a tenth of a second.
+DELAYED = {"I7": "4", "I9": "16..18"}
 
 
 def recorded(code, how, place):
@@ -18,7 +18,7 @@ def recorded(code, how, place):
     (folder / "input").write_bytes(bytes(16 << 20))
     words = ["damaris", "record", "-o", place / "run", PROGRAMS / "recorded_habits", code, how]
     if code in DELAYED:
-        slow = ["-e", f"inject=pwrite64:delay_enter=250000:when={DELAYED[code]}"] if how == "bad" else []
+        slow = ["-e", f"inject=pwrite64:delay_enter=100000:when={DELAYED[code]}"] if how == "bad" else []
         words = ["strace", "-f", "-qq", "-o", place / "strace", "-e", "trace=write,pwrite64", "-e", "inject=write:delay_enter=10000", *slow, *words]
     done = run(launched(words, 2 if code in OF_RANKS else 0), folder)
     assert done.status == 0, done.err.decode()
