@@ -131,9 +131,10 @@ class Answers:
             return ", ".join(f"arg_{how}({name}, seconds) as {name}" for name in names)
 
         of_process = at(*(name for name in ("call", "server", "layer") if name not in keys))
-        return f"""select 'process' as view, {by}, {of_process}, {how}(seconds) as seconds from ({one}) group by {by}
+        return f"""with one as materialized ({one})
+            select 'process' as view, {by}, {of_process}, {how}(seconds) as seconds from one group by {by}
             union all by name
-            select 'server' as view, server, {at("process", "call", "layer")}, {how}(seconds) as seconds from ({one}) group by server"""
+            select 'server' as view, server, {at("process", "call", "layer")}, {how}(seconds) as seconds from one group by server"""
 
     def busy(self, question, keys):
         """Bytes, operations and busy time at each target, of each call if that is one of the keys. Only where calls set others to work, operations
