@@ -13,7 +13,7 @@ from damaris.errors import Refused
 if TYPE_CHECKING:
     import duckdb  # at run time where it is needed: a verb says that it is missing
 
-VERSION = 3  # of stores
+VERSION = 2  # of stores
 TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens")
 # Those of the layers above are made of these.
 FILES = """

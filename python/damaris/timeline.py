@@ -74,9 +74,9 @@ class Timeline:
         }  # fmt: skip
 
     def program(self) -> str:
-        from damaris.page import program_of
+        from damaris.verbs.info import command
 
-        return program_of(self.run)
+        return command(self.run.store.parent)
 
     def raster(self, window: Window, width: int) -> bytes:
         """Two bytes a pixel, see damaris.levels, row by row."""
