@@ -186,10 +186,11 @@ class Timeline:
         return {"columns": columns, "rows": shown, "more": len(rows) > MOST_ROWS, "picture": picture}
 
     def findings(self) -> list[dict]:
-        from damaris.findings import find
+        from damaris.findings import Facts, find
 
-        rows = self.row_of_process
-        return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in find(self.run)]
+        # It makes tables in its connection, while others ask.
+        found, rows = find(Facts(Recording(self.run.store))), self.row_of_process
+        return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in found]
 
     def when(self, sql: str) -> dict:
         """The time of the calls that a finding's question gives; empty if it gives no calls."""
