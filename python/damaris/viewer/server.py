@@ -42,8 +42,14 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request = Request(scope)
-        await self.answer(request)(scope, receive, send)
+
+        async def send_unstored(message):
+            """A page that a browser kept would be there without the token."""
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"cache-control", b"no-store")]
+            await send(message)
+
+        await self.answer(Request(scope))(scope, receive, send_unstored)
 
     def answer(self, request: Request):
         origin = request.headers.get("origin")
