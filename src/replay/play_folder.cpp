@@ -40,7 +40,8 @@ std::vector<bool> made_by_program(const Plan& plan) {
 PlayFolder::PlayFolder(const std::string& on, const Plan& plan) : plan_(plan) {
   on_ = ::open(on.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const auto refuse = [&on](int error) {
-    throw Error(DC_E_NO_OUTPUT, format("cannot make a folder in '{}': {}; name a folder that can be written with --on", on, text_of_errno(error)));
+    throw Error(DC_E_NO_OUTPUT,
+                format("cannot make a folder in '{}': {}; name a folder that can be written with --on", on, text_of_errno(error)));
   };
   if (on_ < 0) refuse(errno);
   try {
@@ -78,11 +79,13 @@ void PlayFolder::check_room(const std::string& on) const {
   if (::fstatvfs(on_, &found) != 0) return;
   const std::uint64_t free = static_cast<std::uint64_t>(found.f_bavail) * found.f_frsize, needed = plan_.bytes_needed();
   if (free < needed)
-    throw Error(DC_E_NO_OUTPUT, format("'{}' has {} free, and the plan writes {}; free some, or name a folder on a larger file system with --on", on,
-                                       size_text(free), size_text(needed)));
+    throw Error(DC_E_NO_OUTPUT,
+                format("'{}' has {} free, and the plan writes {}; free some, or name a folder on a larger file system with --on",
+                       on, size_text(free), size_text(needed)));
   if (found.f_files > 0 && found.f_favail < plan_.files.size())
-    throw Error(DC_E_NO_OUTPUT, format("the file system of '{}' has room for {} more files, and the plan has {}; name another folder with --on", on,
-                                       static_cast<std::uint64_t>(found.f_favail), plan_.files.size()));
+    throw Error(DC_E_NO_OUTPUT,
+                format("the file system of '{}' has room for {} more files, and the plan has {}; name another folder with --on", on,
+                       static_cast<std::uint64_t>(found.f_favail), plan_.files.size()));
 }
 
 std::size_t PlayFolder::directory_of(const std::string& path) {

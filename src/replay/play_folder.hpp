@@ -44,8 +44,8 @@ class PlayFolder {
 
  private:
   struct Directory {
-    std::string name;          // its last component
-    std::size_t parent = 0;    // index
+    std::string name;        // its last component
+    std::size_t parent = 0;  // index
     int descriptor = -1;
   };
   struct Place {

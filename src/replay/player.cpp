@@ -61,14 +61,15 @@ void start(Stage& stage, std::deque<Thread>& threads) {
     if (error == 0) continue;
     threads.pop_back();
     --stage.running;
-    stage.fail(format("cannot make a thread for each of {} processes: {}; raise the limit of processes, see ulimit -u", stage.plan.processes.size(),
-                      std::strerror(error)));
+    stage.fail(format("cannot make a thread for each of {} processes: {}; raise the limit of processes, see ulimit -u",
+                      stage.plan.processes.size(), std::strerror(error)));
   }
   ::pthread_attr_destroy(&small);
 }
 
 // Until all threads have ended.
-void watch(Stage& stage, std::deque<Thread>& threads, const std::atomic<int>& interrupted, const std::function<void(std::size_t)>& progress) {
+void watch(Stage& stage, std::deque<Thread>& threads, const std::atomic<int>& interrupted,
+           const std::function<void(std::size_t)>& progress) {
   Waiter waiter(stage.stopped);
   for (std::uint32_t running = stage.running; running != 0; running = stage.running) {
     const std::uint64_t wake = now_ns() + (stage.stopped ? kStopPollNs : kPollNs);
@@ -90,8 +91,13 @@ void watch(Stage& stage, std::deque<Thread>& threads, const std::atomic<int>& in
 }  // namespace
 
 Stage::Stage(const Plan& the_plan, const PlayFolder& the_folder)
-    : plan(the_plan), folder(the_folder), contents(largest_io(plan), 0), posted(new Event[plan.messages.size()]), awaited(new Event[plan.messages.size()]),
-      meetings(new Meeting[plan.collectives.size()]), passed(new Event[plan.members.size()]) {
+    : plan(the_plan),
+      folder(the_folder),
+      contents(largest_io(plan), 0),
+      posted(new Event[plan.messages.size()]),
+      awaited(new Event[plan.messages.size()]),
+      meetings(new Meeting[plan.collectives.size()]),
+      passed(new Event[plan.members.size()]) {
   result.ends.resize(plan.processes.size());
   result.io_ns.resize(plan.operations.size());
   result.late.resize(plan.operations.size());
@@ -104,7 +110,8 @@ void Stage::fail(const std::string& sentence) {
   stopped = true;
 }
 
-Played play(const Plan& plan, const PlayFolder& folder, const std::atomic<int>& interrupted, const std::function<void(std::size_t)>& progress) {
+Played play(const Plan& plan, const PlayFolder& folder, const std::atomic<int>& interrupted,
+            const std::function<void(std::size_t)>& progress) {
   raise_open_files();
   Stage stage(plan, folder);
   std::deque<Thread> threads;

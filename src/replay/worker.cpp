@@ -39,8 +39,10 @@ void Worker::play() {
   const Process& process = stage_.plan.processes[process_];
   for (const std::uint32_t file : process.inherited)
     if (open(file, O_RDWR, true) != 0)
-      return stage_.fail(format("cannot open '{}' for process {}, which uses it without opening it: {}; is the limit of open files too low, see ulimit -n?",
-                                stage_.plan.files[file].name, process.number, text_of_errno(errno)));
+      return stage_.fail(
+          format("cannot open '{}' for process {}, which uses it without opening it: {}; is the limit of open files too low, see "
+                 "ulimit -n?",
+                 stage_.plan.files[file].name, process.number, text_of_errno(errno)));
   std::uint64_t none = 0;
   if (!stage_.begun.wait(waiter_, none)) return;
   for (std::uint32_t i = process.begin; i < process.end; ++i) {
@@ -116,9 +118,11 @@ bool Worker::io(std::uint32_t operation) {
   stage_.result.io_ns[operation] = took;
   clock_ += took;
   if (error == 0) return true;
-  const std::string remedy = error == EMFILE || error == ENFILE ? "raise the limit of open files, see ulimit -n" : "replay on another folder, see --on";
-  stage_.fail(format("{}:{}: '{}' of process {} has failed on '{}/{}': {}; {}", stage_.plan.name, one.line, stage_.plan.text_of(operation),
-                     stage_.plan.processes[process_].number, stage_.folder.path(), stage_.plan.files[one.object].name, text_of_errno(error), remedy));
+  const std::string remedy =
+      error == EMFILE || error == ENFILE ? "raise the limit of open files, see ulimit -n" : "replay on another folder, see --on";
+  stage_.fail(format("{}:{}: '{}' of process {} has failed on '{}/{}': {}; {}", stage_.plan.name, one.line,
+                     stage_.plan.text_of(operation), stage_.plan.processes[process_].number, stage_.folder.path(),
+                     stage_.plan.files[one.object].name, text_of_errno(error), remedy));
   return false;
 }
 
@@ -128,18 +132,24 @@ int Worker::call(const Operation& one) {
   const auto result = [](int status) { return status == 0 ? 0 : errno; };
   switch (one.kind) {
     case Kind::open:
-      return open(file, ((one.flags & kWrite) != 0 ? O_RDWR : O_RDONLY) | ((one.flags & kTruncate) != 0 ? O_TRUNC : 0) | ((one.flags & kAppend) != 0 ? O_APPEND : 0),
+      return open(file,
+                  ((one.flags & kWrite) != 0 ? O_RDWR : O_RDONLY) | ((one.flags & kTruncate) != 0 ? O_TRUNC : 0) |
+                      ((one.flags & kAppend) != 0 ? O_APPEND : 0),
                   (one.flags & kWrite) != 0);
-    case Kind::write: return contents_.write(descriptor_of(file, true), one.offset, one.bytes);
+    case Kind::write:
+      return contents_.write(descriptor_of(file, true), one.offset, one.bytes);
     case Kind::read: {
       std::uint64_t got = 0;
       const int error = contents_.read(descriptor_of(file, false), one.offset, one.bytes, got);
       if (error == 0 && got < one.bytes) ++stage_.short_reads;
       return error;
     }
-    case Kind::sync: return result(::fsync(descriptor_of(file, false)));
-    case Kind::truncate: return result(::ftruncate(descriptor_of(file, true), static_cast<off_t>(one.bytes)));
-    case Kind::close: return close(file);
+    case Kind::sync:
+      return result(::fsync(descriptor_of(file, false)));
+    case Kind::truncate:
+      return result(::ftruncate(descriptor_of(file, true), static_cast<off_t>(one.bytes)));
+    case Kind::close:
+      return close(file);
     case Kind::stat: {
       struct stat found {};
       const int error = result(stage_.folder.stat(file, found));

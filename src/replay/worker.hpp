@@ -44,7 +44,7 @@ class Worker {
   const std::uint32_t process_;
   Waiter waiter_;
   Contents contents_;
-  std::uint64_t clock_ = 0;  // virtual
+  std::uint64_t clock_ = 0;                                         // virtual
   std::unordered_map<std::uint32_t, std::vector<Handle>> handles_;  // by file
   std::atomic<std::size_t> done_{0};
 };

@@ -15,22 +15,31 @@ namespace {
 
 constexpr std::size_t kShownProcesses = 8;
 
-Spread spread_of(std::vector<std::uint64_t>& values) { return {quantile(values, 0.5), quantile(values, 0.99), quantile(values, 1)}; }
+Spread spread_of(std::vector<std::uint64_t>& values) {
+  return {quantile(values, 0.5), quantile(values, 0.99), quantile(values, 1)};
+}
 
 double seconds_of(const KindSum& sum) { return seconds(sum.ns + sum.wait_ns); }
 
 unsigned cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 std::string spread_text(const Spread& spread) {
-  return format("p50 {} s, p99 {} s, at most {} s", seconds_text(seconds(spread.p50)), seconds_text(seconds(spread.p99)), seconds_text(seconds(spread.most)));
+  return format("p50 {} s, p99 {} s, at most {} s", seconds_text(seconds(spread.p50)), seconds_text(seconds(spread.p99)),
+                seconds_text(seconds(spread.most)));
 }
 
-Json spread_json(const Spread& spread) { return {{"p50", seconds(spread.p50)}, {"p99", seconds(spread.p99)}, {"most", seconds(spread.most)}}; }
+Json spread_json(const Spread& spread) {
+  return {{"p50", seconds(spread.p50)}, {"p99", seconds(spread.p99)}, {"most", seconds(spread.most)}};
+}
 
 }  // namespace
 
 ErrorReport::ErrorReport(const Plan& plan, const Times& times, std::string folder)
-    : plan_(plan), times_(times), folder_(std::move(folder)), planned_(sums_of(plan, times)), crowded_(crowded_share(plan, times, cores())) {}
+    : plan_(plan),
+      times_(times),
+      folder_(std::move(folder)),
+      planned_(sums_of(plan, times)),
+      crowded_(crowded_share(plan, times, cores())) {}
 
 void ErrorReport::add(const Played& played) {
   Repetition one;
@@ -66,7 +75,8 @@ ErrorReport::Compared ErrorReport::compared(double planned, Value value) const {
 }
 
 ErrorReport::Compared ErrorReport::total() const {
-  return compared(seconds(plan_.recorded_ns > 0 ? plan_.recorded_ns : times_.total), [](const Repetition& one) { return seconds(one.total); });
+  return compared(seconds(plan_.recorded_ns > 0 ? plan_.recorded_ns : times_.total),
+                  [](const Repetition& one) { return seconds(one.total); });
 }
 ErrorReport::Compared ErrorReport::process(std::size_t index) const {
   return compared(seconds(times_.ends[index]), [index](const Repetition& one) { return seconds(one.ends[index]); });
@@ -88,13 +98,17 @@ Spread ErrorReport::spread(Spread Repetition::*which) const {
 std::vector<std::string> ErrorReport::notes() const {
   std::vector<std::string> notes;
   if (crowded_ > 0)
-    notes.push_back(format("In {:.0f} % of the time more processes compute at once than there are cores here ({}). They sleep in a replay, and so do not "
-                           "compete for the cores: the gaps are as long as they were recorded.",
-                           std::max(1.0, 100 * crowded_), cores()));
+    notes.push_back(
+        format("In {:.0f} % of the time more processes compute at once than there are cores here ({}). They sleep in a replay, and "
+               "so do not "
+               "compete for the cores: the gaps are as long as they were recorded.",
+               std::max(1.0, 100 * crowded_), cores()));
   std::uint64_t short_reads = 0;
   for (const Repetition& one : repetitions_) short_reads = std::max(short_reads, one.short_reads);
   if (short_reads > 0)
-    notes.push_back(format("{} reads met the end of a file before it had been written so far: the plan does not say what they wait for.", short_reads));
+    notes.push_back(
+        format("{} reads met the end of a file before it had been written so far: the plan does not say what they wait for.",
+               short_reads));
   const auto is_untimed = [](const Operation& one) { return is_io(one.kind) && one.ns == 0; };
   if (const auto untimed = std::count_if(plan_.operations.begin(), plan_.operations.end(), is_untimed); untimed > 0)
     notes.push_back(format("{} operations of I/O have no recorded time, and count as 0 in the plan's times.", untimed));
@@ -106,10 +120,12 @@ std::string ErrorReport::kinds_table() const {
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].operations == 0 || static_cast<Kind>(i) == Kind::compute) continue;
     const Compared one = kind(i);
-    rows.push_back({word_of(static_cast<Kind>(i)), format("{}", planned_[i].operations), seconds_text(one.planned), seconds_text(one.replayed),
-                    seconds_text(one.error()), percent_text(one.replayed, one.planned), seconds_text(one.largest)});
+    rows.push_back({word_of(static_cast<Kind>(i)), format("{}", planned_[i].operations), seconds_text(one.planned),
+                    seconds_text(one.replayed), seconds_text(one.error()), percent_text(one.replayed, one.planned),
+                    seconds_text(one.largest)});
   }
-  return check::table({"kind", "operations", "recorded s", "replayed s", "error s", "error", "largest s"}, rows, {1, 2, 3, 4, 5, 6});
+  return check::table({"kind", "operations", "recorded s", "replayed s", "error s", "error", "largest s"}, rows,
+                      {1, 2, 3, 4, 5, 6});
 }
 
 // Those that are off most.
@@ -123,18 +139,19 @@ std::string ErrorReport::processes_table() const {
     rows.push_back({format("{}", plan_.processes[order[i].second].number), seconds_text(one.planned), seconds_text(one.replayed),
                     seconds_text(one.error()), percent_text(one.replayed, one.planned), seconds_text(one.largest)});
   }
-  const std::string more = order.size() > kShownProcesses ? format("the {} of {} processes that are off most\n", kShownProcesses, order.size()) : "";
+  const std::string more =
+      order.size() > kShownProcesses ? format("the {} of {} processes that are off most\n", kShownProcesses, order.size()) : "";
   return more + check::table({"process", "recorded s", "replayed s", "error s", "error", "largest s"}, rows, {0, 1, 2, 3, 4, 5});
 }
 
 std::string ErrorReport::text() const {
   const Compared all = total();
-  std::string text = format("{} on {}: {} processes, {} operations, {} files\n", plan_.name, folder_, plan_.processes.size(), plan_.operations.size(),
-                            plan_.files.size());
+  std::string text = format("{} on {}: {} processes, {} operations, {} files\n", plan_.name, folder_, plan_.processes.size(),
+                            plan_.operations.size(), plan_.files.size());
   text += check::wrapped(format("replayed in {} s{}, {} {} s: {} ({} s), the largest error {} s", seconds_text(all.replayed),
                                 repetitions_.size() > 1 ? format(" (median of {})", repetitions_.size()) : "",
-                                plan_.recorded_ns > 0 ? "recorded" : "planned", seconds_text(all.planned), percent_text(all.replayed, all.planned),
-                                seconds_text(all.error()), seconds_text(all.largest)),
+                                plan_.recorded_ns > 0 ? "recorded" : "planned", seconds_text(all.planned),
+                                percent_text(all.replayed, all.planned), seconds_text(all.error()), seconds_text(all.largest)),
                          check::kWidth, 2);
   text += "\n\n" + kinds_table() + "\n" + processes_table() + "\n";
   text += check::wrapped("I/O began behind its time: " + spread_text(spread(&Repetition::late)), check::kWidth, 2) + "\n";

@@ -43,14 +43,16 @@ void heed_signals() {
 // On a terminal, one line that is written over.
 class Progress {
  public:
-  Progress(int repeats, std::size_t operations) : repeats_(repeats), operations_(operations), is_shown_(::isatty(STDERR_FILENO) != 0) {}
+  Progress(int repeats, std::size_t operations)
+      : repeats_(repeats), operations_(operations), is_shown_(::isatty(STDERR_FILENO) != 0) {}
   ~Progress() { show(""); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void making(int repeat) { show(format("replay {} of {}: making the files", repeat, repeats_)); }
   void playing(int repeat, std::size_t done) {
-    show(format("replay {} of {}: {:.0f} %", repeat, repeats_, 100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(operations_, 1))));
+    show(format("replay {} of {}: {:.0f} %", repeat, repeats_,
+                100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(operations_, 1))));
   }
 
  private:

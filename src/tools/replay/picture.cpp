@@ -25,7 +25,8 @@ std::string package_folder() {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const char* const libraries : {DAMARIS_LIBRARIES, "lib"})
     if (const auto found = here.parent_path() / libraries / "damaris/python"; std::filesystem::exists(found)) return found.string();
-  throw Error(DC_E_IO, format("the Python package of damaris is not beside '{}'; install damaris again, or draw from --json", here.string()));
+  throw Error(DC_E_IO, format("the Python package of damaris is not beside '{}'; install damaris again, or draw from --json",
+                              here.string()));
 }
 
 [[noreturn]] void become_python(const std::string& package, int json, const std::string& path) {
@@ -57,7 +58,9 @@ void draw(const Json& report, const std::string& path) {
   const bool is_done = child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   ::close(json);
   if (!is_done)
-    throw Error(DC_E_IO, format("'{}' was not drawn{}", path, WEXITSTATUS(status) == 127 ? ": there is no Python; install python3, or name one in DAMARIS_PYTHON" : ""));
+    throw Error(DC_E_IO,
+                format("'{}' was not drawn{}", path,
+                       WEXITSTATUS(status) == 127 ? ": there is no Python; install python3, or name one in DAMARIS_PYTHON" : ""));
 }
 
 }  // namespace damaris::replay
