@@ -107,13 +107,17 @@ void order_members(const Plan& plan, const Collective& collective, Member* membe
     });
     return;
   }
-  for (std::uint32_t i = 0; i < declared->processes.size(); ++i) {
-    const auto process = process_of.find(declared->processes[i]);
-    if (process == process_of.end())
-      fail(plan, declared->line, format("there is no process {}; remove it, or add its operations", declared->processes[i]));
-    if (place[process->second] != kNone)
-      fail(plan, declared->line, format("process {} is a member twice; name it once", declared->processes[i]));
-    place[process->second] = i;
+  std::vector<std::uint32_t> order;
+  for (const auto& [from, to] : declared->processes) {
+    for (std::uint32_t number = from;; ++number) {
+      const auto process = process_of.find(number);
+      if (process == process_of.end())
+        fail(plan, declared->line, format("there is no process {}; remove it, or add its operations", number));
+      if (place[process->second] != kNone) fail(plan, declared->line, format("process {} is a member twice; name it once", number));
+      place[process->second] = static_cast<std::uint32_t>(order.size());
+      order.push_back(process->second);
+      if (number == to) break;
+    }
   }
   for (const Member* one = members; one != end; ++one)
     if (place[one->process] == kNone)
@@ -121,14 +125,13 @@ void order_members(const Plan& plan, const Collective& collective, Member* membe
            format("process {} is no member of collective {}; add it to line {}, or remove this one",
                   plan.processes[one->process].number, collective.number, declared->line));
   std::sort(members, end, [&place](const Member& a, const Member& b) { return place[a.process] < place[b.process]; });
-  for (std::uint32_t i = 0; i < declared->processes.size(); ++i) {
-    const std::uint32_t process = process_of.at(declared->processes[i]);
-    if (i >= collective.count || members[i].process != process)
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    if (i >= collective.count || members[i].process != order[i])
       fail(plan, declared->line,
            format("process {} is a member of collective {} and has no operation of it, for which line {} would wait; add it there, "
                   "or remove it here",
-                  declared->processes[i], collective.number, line_of(plan, members[0].operation)));
-    place[process] = kNone;
+                  plan.processes[order[i]].number, collective.number, line_of(plan, members[0].operation)));
+    place[order[i]] = kNone;
   }
 }
 

@@ -23,14 +23,18 @@ std::string Plan::text_of(std::uint32_t operation) const {
 
 std::uint64_t Plan::bytes_needed() const {
   std::vector<std::uint64_t> reach(files.size()), written(files.size());
+  std::vector<bool> appends(files.size());
   for (const Operation& one : operations) {
+    if (one.kind == Kind::open && (one.flags & kAppend) != 0) appends[one.object] = true;
     if (one.kind != Kind::write) continue;
     reach[one.object] = std::max(reach[one.object], one.offset + one.bytes);
     written[one.object] += one.bytes;
   }
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    sum += std::max(files[i].initial_bytes, std::min(reach[i], files[i].initial_bytes + written[i]));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::uint64_t most = files[i].initial_bytes + written[i];
+    sum += std::max(files[i].initial_bytes, appends[i] ? most : std::min(reach[i], most));
+  }
   return sum;
 }
 

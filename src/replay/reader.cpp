@@ -76,6 +76,13 @@ class Reader {
     return true;
   }
 
+  // So that no sum of some of them is too large.
+  void add_up(std::uint64_t& sum, std::uint64_t more, const char* what, const char* unit) const {
+    constexpr std::uint64_t most = std::uint64_t{1} << 62;
+    if (more > most - sum) wrong(format("{} add up to more than {} {} here; make them smaller", what, most, unit));
+    sum += more;
+  }
+
   void first_line() {
     std::uint32_t version = 0;
     if (take_word(rest_) != "damaris" || take_word(rest_) != "plan" || !is_number(take_word(rest_), version))
@@ -125,6 +132,7 @@ class Reader {
     File one;
     one.number = short_number("number of a file");
     one.initial_bytes = number("number of bytes");
+    add_up(bytes_, one.initial_bytes, "the bytes of the plan", "bytes");
     one.line = line_;
     one.name = unescaped(stripped(rest_));
     check_name(one.name);
@@ -181,8 +189,7 @@ class Reader {
       const bool is_range = dash < word.size();
       if (!is_number(word.substr(0, dash), from) || (is_range && !is_number(word.substr(dash + 1), to)) || (is_range && to < from))
         wrong(format("'{}' is no process; members are numbers such as 3, and ranges such as 0-7", word));
-      if (is_range && to - from > 10'000'000) wrong(format("'{}' are too many processes", word));
-      for (std::uint32_t process = from; process <= (is_range ? to : from); ++process) one.processes.push_back(process);
+      one.processes.emplace_back(from, is_range ? to : from);
     }
     declared_.push_back(std::move(one));
   }
@@ -217,6 +224,8 @@ class Reader {
       communication(one);
     }
     end_of_line();
+    add_up(time_, one.ns, "the times of the plan", "ns");
+    if (one.kind == Kind::write) add_up(bytes_, one.bytes, "the bytes of the plan", "bytes");
     plan_.operations.push_back(one);
   }
 
@@ -269,6 +278,7 @@ class Reader {
 
   std::string_view text_, rest_, comment_;
   std::uint32_t line_ = 0;
+  std::uint64_t time_ = 0, bytes_ = 0;  // of all lines so far
   Plan plan_;
   std::unordered_map<std::uint32_t, std::uint32_t> file_of_;  // by number
   std::unordered_map<std::string, std::uint32_t> names_;      // of the files, with their lines

@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "replay/plan.hpp"
 
@@ -18,7 +20,7 @@ Plan read_plan_file(const std::string& path);
 // What a reader of lines and links.cpp share.
 struct Declared {  // a `collective` line
   std::uint32_t number = 0, line = 0;
-  std::vector<std::uint32_t> processes;  // numbers
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> processes;  // numbers, from and to
 };
 [[noreturn]] void fail(const Plan& plan, std::uint32_t line, const std::string& sentence);
 // Replaces the numbers of messages and collectives by indices and finds their ends and members. Throws Error(DC_E_CONFIG).

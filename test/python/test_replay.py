@@ -144,8 +144,8 @@ def test_an_error_of_the_disk_names_the_line_and_leaves_the_folder_as_it_was(pla
 def test_a_full_disk_is_an_error_too(tmp_path):
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
         pytest.skip("only root can make a small file system")
-    # Two processes write the same bytes of space twice as much as there is: holes that the check before does not count.
-    (tmp_path / "plan").write_text("damaris plan 1\nfile 0 0 a\nprocess 0\no 0 wca\n" + "w 0 0 1000000\n" * 5)
+    # Single bytes, each of which takes a page: the check before does not count that.
+    (tmp_path / "plan").write_text("damaris plan 1\nfile 0 0 a\nprocess 0\no 0 wc\n" + "".join(f"w 0 {4096 * i} 1\n" for i in range(600)))
     script = 'mkdir small && mount -t tmpfs -o size=2m tmpfs small && damaris replay plan --on small; echo "status $?"; ls -A small; df --output=used small | tail -1'
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "has failed on 'small/damaris-replay." in done.stderr and "No space left on device" in done.stderr
@@ -158,6 +158,7 @@ def test_a_full_disk_is_an_error_too(tmp_path):
         (["plan"], 2, "say either --on DIR, to do the I/O there, or --evaluate"),
         (["plan", "--evaluate", "--on", "."], 2, "say either --on DIR"),
         (["plan", "--evaluate", "-o", "a.png"], 2, "a picture with -o shows a replay"),
+        (["plan", "--evaluate", "--json", "no/e.json"], 2, "there is no folder 'no' for 'no/e.json'"),
         (["nothing", "--evaluate"], 1, "cannot read the plan 'nothing'"),
         (["plan", "--on", "nowhere"], 1, "cannot make a folder in 'nowhere': No such file or directory; name a folder that can be written with --on"),
         (["bad", "--on", "."], 1, "bad:3: 'x' is no time in ns"),

@@ -94,6 +94,7 @@ int work(const Options& options) {
     throw tools::WrongUsage("say either --on DIR, to do the I/O there, or --evaluate, to compute what it takes");
   if (options.evaluate && !options.picture.empty()) throw tools::WrongUsage("a picture with -o shows a replay; give --on DIR");
   replay::check_picture(options.picture);
+  for (const std::string& file : {options.picture, options.json}) replay::check_folder_of(file);
   const replay::Plan plan = replay::read_plan_file(options.plan);
   const replay::Times times = replay::evaluate(plan);
   if (options.evaluate) {

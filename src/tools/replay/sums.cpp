@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
+#include "tools/command_line.hpp"
 
 namespace damaris::replay {
 
@@ -44,6 +46,12 @@ std::uint64_t quantile(std::vector<std::uint64_t>& values, double share) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
+}
+
+void check_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw tools::WrongUsage(format("there is no folder '{}' for '{}'", folder.string(), path));
 }
 
 void write_json(const std::string& path, const Json& json) {

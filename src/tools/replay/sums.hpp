@@ -28,6 +28,8 @@ std::string percent_text(double value, double of);  // how far it is off: "+1.2 
 // The value below which `share` of the values lie; 0 without values. Reorders them.
 std::uint64_t quantile(std::vector<std::uint64_t>& values, double share);
 
+// Throws tools::WrongUsage if the folder of a file to write is not there; "" is no file.
+void check_folder_of(const std::string& path);
 // Writes JSON to a file, "-" is standard output. Throws Error(DC_E_IO).
 void write_json(const std::string& path, const Json& json);
 

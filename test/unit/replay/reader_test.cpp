@@ -84,6 +84,9 @@ TEST_CASE("each error in a plan names its line, the cause and the remedy") {
       {"process 0\nc\n", "plan:3: time in ns is missing"},
       {"process 0\nc -5\n", "plan:3: '-5' is no time in ns, which is a whole number"},
       {"process 0\nc 99999999999999999999\n", "plan:3: '99999999999999999999' is no time in ns"},
+      {"process 0\nc 4611686018427387904\nc 1\n", "plan:4: the times of the plan add up to more than 4611686018427387904 ns here"},
+      {"file 0 4611686018427387904 a\nfile 1 1 b\n", "plan:3: the bytes of the plan add up to more than"},
+      {"collective 3 0-4294967295\nprocess 0\nb 3 1\n", "plan:2: there is no process 1"},
       {"process 0\nc 5 6\n", "plan:3: '6' is one word too many"},
       {"process 0\nprocess 0\n", "plan:3: process 0 is there twice"},
       {"process 0\nlayer posix\n", "plan:3: 'layer' stands behind a process"},
@@ -151,6 +154,7 @@ TEST_CASE("what is no plan, another version and no file are told apart") {
 }
 
 TEST_CASE("the bytes that a plan needs are those that it writes, not the holes") {
+  CHECK(plan_of("file 0 100 a\nprocess 0\no 0 wa\nw 0 0 5\nw 0 0 5\n").bytes_needed() == 110);
   CHECK(plan_of("file 0 100 a\nfile 1 0 b\nprocess 0\nw 0 50 100\nw 0 0 10\no 1 rwc\nw 1 1000000 5\nw 1 0 5\n").bytes_needed() ==
         150 + 10);
 }
