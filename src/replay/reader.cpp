@@ -148,10 +148,11 @@ class Reader {
       unsigned byte = static_cast<unsigned char>(text[i]);
       if (text[i] == '%') {
         const std::string_view digits = text.substr(i + 1, 2);
-        if (digits.size() != 2 || std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr != digits.data() + 2 || byte == 0)
+        if (digits.size() != 2 || std::from_chars(digits.data(), digits.data() + 2, byte, 16).ptr != digits.data() + 2)
           wrong(format("'%{}' is no escape; write a percent sign as %25", digits));
         i += 2;
       }
+      if (byte == 0) wrong("a name of a file has no byte 0; remove it");
       name += static_cast<char>(byte);
     }
     return name;
