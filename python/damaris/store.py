@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ from damaris.errors import Refused
 if TYPE_CHECKING:
     import duckdb  # at run time where it is needed: a verb says that it is missing
 
-TABLES = ("calls", "objects", "processes", "losses")
+TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens")
 # Those of the layers above are made of these.
 FILES = """
 select o.name as file, p.rank, p.host, p.pid, p.program,
@@ -45,6 +46,11 @@ class Recording:
             quoted = str(files).replace("'", "''")
             self.database.execute(f"create view {table} as select * from read_parquet('{quoted}')")
         self.database.execute(f"create view storage as {STORAGE}")
+
+    @cached_property
+    def about(self) -> dict:
+        """What store.json says: version, calls, and what of MPI found no partner."""
+        return json.loads((self.store / "store.json").read_text())
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         return self.database.sql(sql)
