@@ -113,6 +113,16 @@ def test_the_format_page_names_each_column(printed, place):
         assert {name for name, *_ in described} <= first_cells, table
 
 
+def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
+    assert printed
+    output = "".join(do(place, ["bash", "-euc", text]) for text in blocks("replay.md", "sh"))
+    [virtual] = re.findall(r"virtual time [\d.]+ s, recorded [\d.]+ s \((.*?) %\)", output)
+    assert abs(float(virtual)) < 0.5
+    assert output.count("replayed in") == 2 and (place / "r.html").stat().st_size > 0
+    assert json.loads((place / "r.json").read_text())
+    assert not list(place.glob("damaris-replay.*"))
+
+
 def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):
     [served, listed, page] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
     assert printed and served == ["damaris", "view", "melt"]
