@@ -1,10 +1,13 @@
-"""What costs a program time in storage, by rules over the facts of a recording. Each finding has a stable code, a severity by the share of the processes'
+"""What costs a program time in storage and in MPI, by rules over the facts of a recording. Each finding has a stable code, a severity by the share of the processes'
 time at stake, evidence, the question that shows it, and advice."""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
+from damaris import communication
+from damaris.case import Case
+from damaris.communication import Talk
 from damaris.facts import MEGABYTE, PAGE, SAMPLE, Facts
 
 SEVERITIES = ("low", "medium", "high")
@@ -28,16 +31,6 @@ class Finding:
 
     def as_dict(self) -> dict:
         return asdict(self)
-
-
-@dataclass
-class Case:
-    """What a rule has found; its seconds decide whether it becomes a finding."""
-
-    seconds: float
-    ranks: list[int]
-    evidence: str
-    query: str
 
 
 def quoted(text: str) -> str:
@@ -206,6 +199,7 @@ RULES = {
     "I8": ("independent MPI-IO of pieces that lie side by side", independent, "use the _all functions, or H5FD_MPIO_COLLECTIVE in HDF5"),
     "I9": ("one slow target", slow_target, "look at the storage behind that file: a full or failing disk, or another job"),
 }  # fmt: skip
+ALL_RULES = RULES | communication.RULES
 
 
 def severity_of(seconds: float, time: float) -> str | None:
@@ -215,9 +209,10 @@ def severity_of(seconds: float, time: float) -> str | None:
 
 def find(facts: Facts) -> list[Finding]:
     """The findings of a recording, those with most seconds first."""
-    found = []
-    for code, (title, rule, advice) in RULES.items():
-        for case in rule(facts):
+    found, talk = [], Talk(facts.run)
+    for code, (title, rule, advice) in ALL_RULES.items():
+        is_talk = code in communication.RULES
+        for case in rule(talk if is_talk else facts) if talk.is_there or not is_talk else ():
             severity = severity_of(case.seconds, facts.time)
             if severity:
                 found.append(Finding(code, title, severity, case.seconds, case.ranks, case.evidence, advice, case.query))

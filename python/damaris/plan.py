@@ -15,6 +15,7 @@ class Op:
     offset: int = 0
     bytes: int = 0
     words: str = ""  # of an open its flags; "root"
+    call: int = -1  # the recorded one that it is of; not in the text
 
     def line(self) -> str:
         match self.kind:

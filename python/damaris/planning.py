@@ -275,22 +275,28 @@ class Writer:
 
     def ops(self, mine: list[Step], process: int) -> Iterator[Op]:
         clock = self.begin
-        for call, role in mine:
-            if role == "leave":
-                clock = yield from self.leave(call, process, clock)
-                continue
-            yield Op("c", 0, max(call.begin - clock - self.recorder_ns, 0))
-            if role == "enter":
-                clock = self.entered(call)
-                yield self.together(call, process, "a", clock - self.ready(call))
-                continue
-            if role == "io" and call.id in self.partners.collective:
-                yield self.together(call, process, "a", 0)
-            if role == "io":
-                yield from self.files.ops(call, call.end - self.ready(call))
-            else:
-                yield from self.meet(call, process)
-            clock = call.end
+        for step in mine:
+            made, clock = self.ops_of(step, process, clock)
+            for op in made:
+                op.call = step.call.id
+            yield from made
+
+    def ops_of(self, step: Step, process: int, clock: int) -> tuple[list[Op], int]:
+        """Of a step, with the gap before it, and when it ends; `clock`: the end of the step before."""
+        call, role = step
+        if role == "leave":
+            return self.leave(call, process, clock)
+        made = [Op("c", 0, max(call.begin - clock - self.recorder_ns, 0))]
+        if role == "enter":
+            clock = self.entered(call)
+            return [*made, self.together(call, process, "a", clock - self.ready(call))], clock
+        if role == "mpi":
+            made += self.meet(call, process)
+        else:
+            if call.id in self.partners.collective:
+                made.append(self.together(call, process, "a", 0))
+            made += self.files.ops(call, call.end - self.ready(call))
+        return made, call.end
 
     def ready(self, call: Call) -> int:
         """When the last of whom it waits for, and itself, had begun."""
@@ -328,13 +334,12 @@ class Writer:
             return max(self.inside[call.id][0], self.ready(call))
         return self.ready(call) if self.partners.collective[call.id] in self.leaving else call.end
 
-    def leave(self, call: Call, process: int, clock: int):
+    def leave(self, call: Call, process: int, clock: int) -> tuple[list[Op], int]:
         instance = self.partners.collective[call.id]
         if instance not in self.leaving:
-            return clock
+            return [], clock
         last = max(self.inside[one][1] if one in self.inside else self.entered(self.calls[one]) for one in self.partners.met[instance])
-        yield self.together(call, process, "b", call.end - max(last, clock), self.leaving[instance])
-        return call.end
+        return [self.together(call, process, "b", call.end - max(last, clock), self.leaving[instance])], call.end
 
 
 def kind_of(call: Call) -> str:

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 DOCS = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs"
+FLASH = [Path(one) for one in os.environ.get("FLASH_PROGRAMS", "").split(":") if one]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -140,3 +141,14 @@ def test_the_slow_checkpoint_is_found_and_mended(place):
     assert (place / "slow.png").stat().st_size > 0 and "I3" not in printed[3]
     counts = [int(line.split()[0].replace(",", "")) for line in printed[4].splitlines() if line[:1].isdigit() or line.lstrip()[:1].isdigit()]
     assert counts == [540_000, 9]
+
+
+@pytest.mark.skipif(not FLASH, reason="SKIP: this build has no examples")
+def test_the_habits_of_the_flash_pattern_are_found_and_mended(place):
+    for program in FLASH:
+        (place / program.name).symlink_to(program)
+    habits, mended = [do(place, ["bash", "-euc", text]) for text in blocks("../examples/flash_pattern/README.md", "sh")]
+    assert habits.splitlines()[0] == mended.splitlines()[0]  # the same sums
+    found, left = [set(re.findall(r"^(C[123]) ", one, re.MULTILINE)) for one in (habits, mended)]
+    assert found >= {"C1", "C3"} and not left & {"C1", "C2", "C3"}
+    assert (place / "flash.html").stat().st_size > 300_000

@@ -51,6 +51,9 @@ class Run:
     def __init__(self, recording):
         self.database = recording.database
         self.database.execute(f"create view storage as {STORAGE}")
+        for nothing in ("messages", "collectives"):
+            self.database.execute(f"create table {nothing} (call int)")
+        self.query = self.database.sql
 
 
 def found_in(recording):

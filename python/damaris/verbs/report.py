@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def arguments(parser, words):
-    from damaris.findings import RULES
+    from damaris.findings import ALL_RULES
 
     parser.description = "Says what costs a recorded program time in storage, and what would help."
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "findings:\n" + "\n".join(f"  {code}  {title}" for code, (title, _, _) in RULES.items())
+    parser.epilog = "findings:\n" + "\n".join(f"  {code}  {title}" for code, (title, _, _) in ALL_RULES.items())
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     parser.add_argument("-o", metavar="FILE", dest="output", type=Path, help="write the page there (default: RUN/report.html)")
     parser.add_argument("--console", action="store_true", help="print the findings instead of writing the page")
@@ -29,6 +29,7 @@ def arguments(parser, words):
 
 def headline(facts, found) -> str:
     """What a busy person reads first."""
+    from damaris.communication import Talk
     from damaris.verbs import text
 
     time, storage = facts.time, facts.in_storage
@@ -36,11 +37,12 @@ def headline(facts, found) -> str:
         return "No call was recorded, so nothing costs time."
     share = f"{100 * storage / time:.1f} %" if time else "0 %"
     begin = f"{text.many(facts.processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
+    left_out = " ".join(["", Talk(facts.run).left_out]).rstrip()
     if not found:
-        return begin + " Nothing in how it does that costs much."
+        return begin + " Nothing in how it does that costs much." + left_out
     worst = found[0]
     most = f"{100 * worst.seconds / time:.1f} %" if time else ""
-    return f"{begin} Most is at stake with {worst.title} ({worst.code}): {worst.seconds:,.3g} s, {most} of the time."
+    return f"{begin} Most is at stake with {worst.title} ({worst.code}): {worst.seconds:,.3g} s, {most} of the time.{left_out}"
 
 
 def print_console(facts, found) -> None:
