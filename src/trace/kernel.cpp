@@ -353,8 +353,8 @@ dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t funct
   }
   const Chunks chunks = chunks_of(*found, file);
   if (const std::uint32_t version = version_of(file); chunks.empty() && version != 0 && version != trace::kVersion) {
-    std::snprintf(error, room, "%s is of version %u of the recorder, this damaris reads %u: use the one that recorded it", path, version,
-                  trace::kVersion);
+    std::snprintf(error, room, "%s is of version %u of the recorder, this damaris reads %u: use the one that recorded it", path,
+                  version, trace::kVersion);
     return nullptr;
   }
   if (chunks.empty()) {
