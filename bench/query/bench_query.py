@@ -5,7 +5,6 @@ The recording is generated as in bench record: writes inside MPI-IO calls. Times
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -19,7 +18,8 @@ from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, positive, run_benchmark  # noqa: E402
 from rows import row  # noqa: E402
 
-EVERYTHING = ("Latency Breakdown Inclusive", "Latency Breakdown Exclusive", "Latency Operation Avg [0]", "Call", "Communication", "Latency Segment [0-1]")
+EVERYTHING = ("Latency Breakdown Inclusive", "Latency Breakdown Exclusive", "Latency Operation Avg", "Latency Operation Max", "Latency Operation Min", "Throughput",
+              "Energy [10] [5]", "Call", "Communication", "Targets", "Accesses", "Latency Segment [0-1]")  # fmt: skip
 RANGES = ("Latency Breakdown Inclusive [0-3] [1-10]", "Latency Breakdown Exclusive [0-3] [1-10]", "Latency Operation List [0-3] [1-10]",
           "Latency Operation Max [0-3] [1-10]", "Throughput [0-3] [1-10]", "Energy [10] [5] [0-3] [1-10]", "Call [0-3] [1-10]", "Targets [0-3] [1-10]")  # fmt: skip
 
@@ -48,27 +48,44 @@ def asked(run, question, repeats):
 def reported(run):
     """Seconds and bytes of memory of the page, made by a process of its own."""
     begin = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "damaris.verbs", "report", run, "-o", run / "page.html"], check=True, stdout=subprocess.DEVNULL)
-    seconds = time.perf_counter() - begin
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    made = subprocess.Popen([sys.executable, "-m", "damaris.verbs", "report", run, "-o", run / "page.html"], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(made.pid, 0)
+    if status:
+        raise RuntimeError(f"damaris report ended with {status}")
+    return time.perf_counter() - begin, used.ru_maxrss * 1024
+
+
+def recording(folder, slots):
+    unify = ROOT / "bench/record/bench_unify.py"
+    subprocess.run([sys.executable, unify, "--slots", str(slots), "--run", folder], check=True, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, TMPDIR=str(folder.parent)))  # fmt: skip
+    return folder
 
 
 def measure(folder, options):
-    unify = ROOT / "bench/record/bench_unify.py"
-    subprocess.run([sys.executable, unify, "--slots", str(options.slots), "--run", folder / "run"], check=True, stdout=subprocess.DEVNULL,
-                   env=dict(os.environ, TMPDIR=str(folder)))  # fmt: skip
     import damaris
 
-    run = damaris.open(folder / "run")
+    tenth = damaris.open(recording(folder / "tenth", options.slots // 10))
+    run = damaris.open(recording(folder / "run", options.slots))
     found = {question: asked(run, question, options.repeats) for question in (*EVERYTHING, *RANGES)}
     slowest = {name: max((found[question] for question in questions)) for name, questions in (("all", EVERYTHING), ("ranges", RANGES))}
-    seconds, memory = reported(folder / "run")
+    growth = [found[question][0] / asked(tenth, question, options.repeats)[0] for question in EVERYTHING]
+    small, large = (sorted(reported(folder / name) for _ in range(min(options.repeats, 3))) for name in ("tenth", "run"))
     rows = [row("slowest question over everything, s", slowest["all"], "lower", 1, 0.3),
             row("slowest question with ranges, s", slowest["ranges"], "lower", 0.1, 0.03),
-            row("page of the report, s", [seconds] * 3, "lower", 20, 10), row("page of the report, GiB", [memory / 2**30] * 3, "lower", 2, 1)]  # fmt: skip
+            row("page of the report, s", spread(one[0] for one in large), "lower", 20, 10),
+            row("page of the report, GiB", spread(one[1] / 2**30 for one in large), "lower", 2, 1),
+            row("questions, of ten times the calls, x", spread(growth), "lower", 12, 10),
+            row("page, of ten times the calls, x", spread(one[0] / small[0][0] for one in large), "lower", 12, 10)]  # fmt: skip
     table = dict(text=f"{options.slots:,} calls; seconds, medians of {options.repeats}.", heads=["question", "seconds"],
                  lines=[[question, f"{times[0]:.3f}"] for question, times in found.items()])  # fmt: skip
     return dict(settings=dict(slots=options.slots, repeats=options.repeats), details=found, rows=rows, table=table, notes=[])
+
+
+def spread(values):
+    """Median, least and greatest."""
+    values = sorted(values)
+    return [statistics.median(values), values[0], values[-1]]
 
 
 if __name__ == "__main__":

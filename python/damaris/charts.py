@@ -1,15 +1,15 @@
-"""The charts of the report, by Plotly, each from one question to the store."""
+"""The charts of the report, by Plotly, each from a small table of the facts."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 
-from damaris.findings import phases
+from damaris.facts import MOMENTS_OF_RUN, SAMPLE, Facts
 from damaris.pictures import LAYERS
 from damaris.verbs.text import size
 
-BINS = 240  # of time in a heat map
+BINS = MOMENTS_OF_RUN // 10  # of time in a chart
 LANES = 128  # of processes in a chart; of more, several share one
 BLUES = [[0, "#ffffff"], [0.001, "#d6e6f2"], [1, "#08306b"]]
 
@@ -24,17 +24,16 @@ class Chart:
 
     def html(self, with_library: bool) -> str:
         self.figure.update_layout(template="plotly_white", margin={"t": 20, "b": 50, "l": 60, "r": 20}, font={"size": 13},
-                                  legend={"orientation": "h", "y": 1.08})  # fmt: skip
+                                  legend={"orientation": "h", "yanchor": "bottom", "y": 1.02})  # fmt: skip
         return self.figure.to_html(full_html=False, include_plotlyjs=with_library, config={"displayModeBar": False, "responsive": True})
 
 
 class Charts:
-    def __init__(self, run):
-        self.run = run
-        [(self.begin, self.end, self.count)] = self.rows("""select min("begin"), max("end"), max(process) + 1 from calls""")
-
-    def rows(self, sql: str) -> list[tuple]:
-        return self.run.database.execute(sql).fetchall()
+    def __init__(self, facts: Facts):
+        self.facts, self.rows = facts, facts.rows
+        self.begin, self.end, self.count = facts.begin, facts.end, facts.count
+        self.bin = f"least(bin // {MOMENTS_OF_RUN // BINS}, {BINS - 1})"
+        self.bin_ns = facts.bin_ns * (MOMENTS_OF_RUN // BINS)
 
     @property
     def lanes(self) -> int:
@@ -52,7 +51,7 @@ class Charts:
         return [chart for chart in made if chart]
 
     def time_by_layer(self) -> Chart | None:
-        rows = self.rows(f'select {self.lane()} as lane, layer, sum("end" - "begin" - below) / 1e9 from calls group by all order by all')
+        rows = self.rows(f'select {self.lane()} as lane, layer, sum(own) / 1e9 from functions group by all order by all')
         if not rows:
             return None
         figure, names, total = go.Figure(), self.lane_names(), {}
@@ -68,10 +67,9 @@ class Charts:
         most = max(total, key=total.get)
         return Chart("Time by layer", f"Time in calls of each layer without that of the layers below. Most is in {most}: {total[most]:.3g} s of all processes.", figure)
 
-    def heat(self, condition, value) -> np.ndarray | None:
+    def heat(self, bin, value, source) -> np.ndarray | None:
         """Process over time; a call counts in the bin in which it begins."""
-        width = max((self.end - self.begin) // BINS, 1)
-        rows = self.rows(f'select {self.lane()}, least(("begin" - {self.begin}) // {width}, {BINS - 1}), sum({value}) from calls where {condition} group by all')
+        rows = self.rows(f"select {self.lane()}, {bin}, sum({value}) from {source} group by all")
         if not rows:
             return None
         values = np.zeros((self.lanes, BINS))
@@ -86,30 +84,29 @@ class Charts:
         return Chart(title, says, figure)
 
     def written_over_time(self) -> Chart | None:
-        values = self.heat("layer in ('posix', 'stdio') and top and kind = 'write' and handle > 0", "bytes")
+        values = self.heat(self.bin, "bytes", "moments where kind = 'write'")
         if values is None:
             return None
         wrote = int((values.sum(axis=1) > 0).sum())
-        return self.heat_chart("Bytes written over time", values, "bytes", f"Which process writes when: {wrote} of {self.lanes} rows do. In all {size(values.sum())}.")
+        return self.heat_chart("Bytes written over time", values, "bytes", f"Which process writes when; {wrote} of {self.lanes} {'processes' if self.lanes == self.count else 'rows'} do. In all {size(values.sum())}.")
 
     def messages_over_time(self) -> Chart | None:
-        values = self.heat("layer = 'mpi' and top and kind <> 'control'", '("end" - "begin") / 1e9')
+        bin = f'least(("begin" - {self.begin}) // {self.bin_ns}, {BINS - 1})'
+        values = self.heat(bin, '("end" - "begin") / 1e9', "calls where layer = 'mpi' and top and kind <> 'control'")
         if values is None:
             return None
         return self.heat_chart("Time in MPI over time", values, "seconds", f"Messages, collective operations and waits: {values.sum():.3g} s of all processes.")
 
     def bandwidth(self) -> Chart | None:
-        width = max((self.end - self.begin) // BINS, 1)
-        rows = self.rows(f"""select kind, least(("begin" - {self.begin}) // {width}, {BINS - 1}), sum(bytes) from storage
-            where kind in ('read', 'write') group by all order by all""")
+        rows = self.rows(f"select kind, {self.bin}, sum(bytes) from moments where kind in ('read', 'write') group by all order by all")
         if not rows:
             return None
-        figure, seconds, most = go.Figure(), np.arange(BINS) * width / 1e9, {}
+        figure, seconds, most = go.Figure(), np.arange(BINS) * self.bin_ns / 1e9, {}
         for kind, color in (("write", "#D55E00"), ("read", "#0072B2")):
             values = np.zeros(BINS)
             for of, bin, count in rows:
                 if of == kind:
-                    values[bin] = count / (width / 1e9)
+                    values[bin] = count / (self.bin_ns / 1e9)
             most[kind] = values.max()
             if most[kind]:
                 figure.add_scatter(x=seconds, y=values, name=kind, line={"color": color, "shape": "hv"})
@@ -118,14 +115,11 @@ class Charts:
 
     def write_phases(self) -> Chart | None:
         """As figure 1 of the paper on dedicated cores: how long each process is in each phase."""
-        found = phases(self)
+        found = self.facts.phases()
         if len(found) < 2:
             return None
-        edges = [self.begin + int(begin * 1e9) for begin, *_ in found]
-        edges[0] = self.begin
-        which = " + ".join(f'("begin" >= {edge})::int' for edge in edges)
         values = np.zeros((self.lanes, len(found)))
-        for lane, phase, seconds in self.rows(f"""select {self.lane()}, {which} - 1 as phase, sum(ns) / 1e9 from storage
+        for lane, phase, seconds in self.rows(f"""select {self.lane()}, phase, sum(ns) / 1e9 from moments join phases using (bin)
                 where kind in ('write', 'sync') group by all"""):
             values[lane, phase] += seconds
         lengths = [end - begin for begin, end, *_ in found]
@@ -135,7 +129,7 @@ class Charts:
         return Chart("Write phases", f"How long each process writes in each of {len(found)} phases, which took {min(lengths):.3g} to {max(lengths):.3g} s.", figure)
 
     def access_sizes(self) -> Chart | None:
-        rows = self.rows("select kind, floor(log2(bytes))::int, count(*) from storage where kind in ('read', 'write') and bytes > 0 group by all order by all")
+        rows = self.rows("select kind, class, sum(count) from accesses where kind in ('read', 'write') and class is not null group by all order by all")
         if not rows:
             return None
         low, high = min(row[1] for row in rows), max(row[1] for row in rows)
@@ -146,8 +140,10 @@ class Charts:
                 figure.add_bar(x=[size(2**power) for power in range(low, high + 1)], y=[counts.get(power, 0) for power in range(low, high + 1)], name=kind,
                                marker_color=color)  # fmt: skip
         figure.update_layout(xaxis={"title": "bytes, from", "type": "category"}, yaxis={"title": "calls", "type": "log", "dtick": 1})
-        [(follows, aligned)] = self.rows("""select avg(("offset" = before)::int), avg(("offset" % 4096 = 0)::int) from (
+        [(placed, aligned)] = self.rows("select sum(placed), 1 - sum(unaligned) / nullif(sum(placed), 0) from accesses where kind = 'write' and bytes > 0")
+        some = max(int(placed or 0) // SAMPLE, 1)  # of so many processes, one tells
+        [(follows,)] = self.rows(f"""select avg(("offset" = before)::int) from (
             select "offset", lag("offset" + bytes) over (partition by process, handle order by "begin") as before from storage
-            where kind = 'write' and bytes > 0 and "offset" is not null)""")
+            where kind = 'write' and bytes > 0 and "offset" is not null and process % {some} = 0)""")
         says = "" if follows is None else f"{100 * follows:.0f} % of the writes follow the one before in their file, {100 * aligned:.0f} % begin at a page."
         return Chart("Access sizes", f"Calls by their bytes, to the next power of two. {says}", figure)

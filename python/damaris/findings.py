@@ -1,15 +1,16 @@
-"""What costs a program time in storage, by rules over the view `storage` of a recording. Each finding has a stable code, a severity by the share of the processes'
+"""What costs a program time in storage, by rules over the facts of a recording. Each finding has a stable code, a severity by the share of the processes'
 time at stake, evidence, the question that shows it, and advice."""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
+
+from damaris.facts import MEGABYTE, PAGE, SAMPLE, Facts
 
 SEVERITIES = ("low", "medium", "high")
 SHARES = (0.002, 0.02, 0.10)  # of the time of all processes, from which on a finding has this severity; below the first there is none
-PAGE = 4096
-SMALL = 64 * 1024
+LEAST = 0.001  # seconds at stake that are worth a word
+SMALL = 16  # class of accesses below which they are small: 64 KiB
 
 
 @dataclass
@@ -37,39 +38,6 @@ class Case:
     ranks: list[int]
     evidence: str
     query: str
-
-
-class Facts:
-    """What rules measure against."""
-
-    def __init__(self, run):
-        self.run = run
-
-    def rows(self, sql: str) -> list[tuple]:
-        return self.run.database.execute(sql).fetchall()
-
-    def one(self, sql: str):
-        return self.rows(sql)[0][0]
-
-    @cached_property
-    def processes(self) -> int:
-        return self.one("select count(*) from processes where begin is not null")
-
-    @cached_property
-    def time(self) -> float:
-        """Seconds of all processes together."""
-        return self.one('select coalesce(sum("end" - begin), 0) / 1e9 from processes')
-
-    @cached_property
-    def rate(self) -> float:
-        """Bytes a second that this storage gives to large writes here; if there are none, to the best of the others."""
-        large = self.one(f"select sum(bytes) / nullif(sum(ns), 0) * 1e9 from storage where kind = 'write' and bytes >= {16 * SMALL}")
-        best = self.one("select quantile_cont(bytes / nullif(ns, 0), 0.95) * 1e9 from storage where kind = 'write' and bytes > 0")
-        return large or best or 1e9
-
-    def beyond(self, seconds: float, count: int) -> float:
-        """What is left of a time when `count` bytes would have gone at that rate."""
-        return max(0.0, seconds - count / self.rate)
 
 
 def quoted(text: str) -> str:
@@ -107,7 +75,7 @@ def file_per_process(facts: Facts) -> Iterator[Case]:
     rows = facts.rows("""with files as (
         select name, regexp_replace(name, '[0-9]+', '#', 'g') as family, min(process) as process, count(distinct process) as processes,
                sum(ns) filter (kind in ('open', 'close', 'metadata')) / 1e9 as seconds
-        from storage group by name having sum(bytes) filter (kind = 'write') > 0)
+        from access group by name having sum(bytes) filter (kind = 'write') > 0)
         select family, list(distinct process order by process), count(*), sum(seconds) from files where processes = 1
         group by family having count(distinct process) > 1 and count(*) >= 8 order by 4 desc limit 1""")
     for family, ranks, count, seconds in rows:
@@ -116,8 +84,8 @@ def file_per_process(facts: Facts) -> Iterator[Case]:
 
 
 def metadata_storm(facts: Facts) -> Iterator[Case]:
-    rows = facts.rows("""select list(distinct process order by process), count(*) filter (kind not in ('read', 'write', 'sync')),
-        coalesce(sum(ns) filter (kind not in ('read', 'write', 'sync')), 0) / 1e9, coalesce(sum(ns) filter (kind in ('read', 'write')), 0) / 1e9 from storage""")
+    rows = facts.rows("""select list(distinct process order by process), coalesce(sum(count) filter (kind not in ('read', 'write', 'sync')), 0),
+        coalesce(sum(ns) filter (kind not in ('read', 'write', 'sync')), 0) / 1e9, coalesce(sum(ns) filter (kind in ('read', 'write')), 0) / 1e9 from accesses""")
     for ranks, count, seconds, moving in rows:
         if count > 100 * len(ranks or []) and seconds > moving:
             yield Case(seconds, ranks, f"{count:,} calls that open, close, seek and rename took {seconds:.3g} s, reading and writing {moving:.3g} s",
@@ -125,92 +93,104 @@ def metadata_storm(facts: Facts) -> Iterator[Case]:
 
 
 def small_writes(facts: Facts) -> Iterator[Case]:
-    yield from worst(facts, f"""select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, median(bytes) from storage
-        where kind = 'write' and bytes > 0 group by name
-        having count(*) > 100 and quantile_cont(bytes, 0.9) < {SMALL}""", "select bytes, count(*), sum(ns) / 1e9 from storage where {files} and kind = 'write' group by all order by 2 desc",
-        lambda names, ranks, count, moved, seconds, row: f"{count:,} writes of {row[5]:,.0f} bytes (median) into {names} took {seconds:.3g} s; "
+    yield from worst(facts, f"""select name, list(distinct process order by process), sum(count), sum(bytes), sum(ns) / 1e9, arg_max(bytes / count, count)
+        from access where kind = 'write' and bytes > 0 group by name
+        having sum(count) > 100 and sum(count) filter (class < {SMALL}) >= 0.9 * sum(count)""",
+        "select bytes, count(*), sum(ns) / 1e9 from storage where {files} and kind = 'write' group by all order by 2 desc",
+        lambda names, ranks, count, moved, seconds, row: f"{count:,} writes of {row[5]:,.0f} bytes (typically) into {names} took {seconds:.3g} s; "
                     f"{moved:,} bytes in large writes take {moved / facts.rate:.3g} s here")  # fmt: skip
 
 
 def unaligned(facts: Facts) -> Iterator[Case]:
-    part = f"least(1.0, {2 * PAGE} / bytes)"
-    rows = facts.rows(f"""select name, list(distinct process order by process), count(*), count(*) filter ("offset" % {PAGE} <> 0),
-        sum(ns * {part}) filter ("offset" % {PAGE} <> 0) / 1e9 from storage
-        where kind = 'write' and bytes >= {PAGE} and "offset" is not null and layer = 'posix' group by name
-        having count(*) filter ("offset" % {PAGE} <> 0) > 0.5 * count(*) and count(*) > 8 order by 5 desc limit 1""")
+    rows = facts.rows(f"""select name, list(distinct process order by process), sum(count), sum(unaligned), sum(edges) / 1e9 from access
+        where kind = 'write' and class >= {PAGE.bit_length() - 1} and placed > 0 and layer = 'posix' group by name
+        having sum(unaligned) > 0.5 * sum(count) and sum(count) > 8 order by 5 desc limit 1""")
     for name, ranks, count, wrong, seconds in rows:
         yield Case(seconds, ranks, f"{percent(wrong, count)} of {count:,} writes into {name} begin inside a page of {PAGE} bytes, of which the file system reads "
                    "the rest first", f"select \"offset\" % {PAGE}, count(*) from storage where name = {quoted(name)} and kind = 'write' group by all")  # fmt: skip
 
 
 def read_back(facts: Facts) -> Iterator[Case]:
-    rows = facts.rows("""select r.name, list(distinct r.process order by r.process), count(distinct r.id), sum(distinct r.bytes), sum(r.ns) / 1e9
-        from storage r where r.kind = 'read' and r.bytes > 0 and exists (
-          select 1 from storage w where w.kind = 'write' and w.object = r.object and w.process = r.process and w."end" <= r."begin"
-          and w."offset" < r."offset" + r.bytes and r."offset" < w."offset" + w.bytes)
-        group by r.name order by 5 desc limit 1""")
-    for name, ranks, count, _, seconds in rows:
+    """Of each read the last write before its place in the file, by the same process: earlier, and as far as there."""
+    both = facts.rows("""select object from accesses where bytes > 0 group by object, process
+        having count(*) filter (kind = 'read') > 0 and count(*) filter (kind = 'write') > 0""")
+    if not both:
+        return
+    objects = ", ".join(str(number) for number in {row[0] for row in both})
+    rows = facts.rows(f"""with moves as (select * from storage where object in ({objects}) and bytes > 0 and "offset" is not null),
+        writes as (select object, process, "offset", max(bytes) as bytes, min("end") as "end" from moves where kind = 'write' group by all)
+        select r.name, list(distinct r.process order by r.process), count(*), sum(r.ns) / 1e9
+        from (select * from moves where kind = 'read') r asof join writes w
+          on w.object = r.object and w.process = r.process and w."offset" <= r."offset"
+        where w."offset" + w.bytes > r."offset" and w."end" <= r."begin" group by r.name order by 4 desc limit 1""")
+    for name, ranks, count, seconds in rows:
         yield Case(seconds, ranks, f"{count:,} reads of {name} got back what the same process had just written, in {seconds:.3g} s",
                    f"select process, kind, \"offset\", bytes from storage where name = {quoted(name)} and kind in ('read', 'write') order by \"begin\"")  # fmt: skip
 
 
+def side_by_side(summary: str, writes: str, share: float) -> str:
+    """SQL for `worst`: files of several processes that have more than `share` of their `writes` beside one of another process. Of many writes, some strips
+    of the file tell. `summary`: of a file's process, the number, least and greatest offset, bytes and ns of these."""
+    return f"""with files as (
+          select object, list(distinct process order by process) as ranks, sum(count)::bigint as count, min(low) as low, max(high) as high, sum(bytes) as bytes,
+                 sum(ns) / 1e9 as seconds, (ceil(sum(sum(count)) over () / {SAMPLE}))::bigint as strips
+          from ({summary}) group by object having count(distinct process) > 1 and sum(count) > 16),
+        lying as (select w.object, w.process, lag(w.process) over (partition by w.object order by w."offset") as before from ({writes}) w join files f using (object)
+                  where (w."offset" - f.low) // greatest((f.high - f.low) // 1000, 1) % f.strips = 0)
+        select o.name, any_value(ranks), any_value(count), any_value(bytes), any_value(seconds), avg((before <> process)::int)
+        from lying join files using (object) join objects o on o.id = object group by object, o.name having avg((before <> process)::int) > {share}"""
+
+
 def interleaved(facts: Facts) -> Iterator[Case]:
-    yield from worst(facts, f"""with writes as (
-          select *, lag(process) over (partition by object order by "offset") as before from storage
-          where kind = 'write' and bytes between 1 and {16 * SMALL} and "offset" is not null)
-        select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, avg((before <> process)::int)
-        from writes group by name having count(distinct process) > 1 and avg((before <> process)::int) > 0.5 and count(*) > 16""",
+    yield from worst(facts, side_by_side(f"from accesses where kind = 'write' and class < {MEGABYTE} and placed > 0",
+            f"""select object, process, "offset" from storage where kind = 'write' and bytes between 1 and {2**MEGABYTE - 1} and "offset" is not null""", 0.5),
         "select name, \"offset\", bytes, process from storage where {files} and kind = 'write' order by 1, 2",
         lambda names, ranks, count, moved, seconds, row: f"{len(ranks)} processes wrote {names} in {count:,} pieces; {percent(row[5], 1)} of them lie "
                     "beside those of another process")  # fmt: skip
 
 
 def independent(facts: Facts) -> Iterator[Case]:
-    yield from worst(facts, f"""with writes as (
-          select c.*, o.name, c."end" - c."begin" as ns, lag(process) over (partition by object order by "offset") as before
-          from calls c join objects o on o.id = c.object where layer = 'mpiio' and c.top and c.kind = 'write'
-          and function in ('MPI_File_write', 'MPI_File_write_at', 'MPI_File_iwrite_at') and bytes between 1 and {16 * SMALL})
-        select name, list(distinct process order by process), count(*), sum(bytes), sum(ns) / 1e9, avg((before <> process)::int)
-        from writes group by name having count(distinct process) > 1 and avg((before <> process)::int) > 0.25 and count(*) > 16""",
+    names = ("MPI_File_write", "MPI_File_write_at", "MPI_File_iwrite_at")
+    if not facts.rows(f"select 1 from functions where function in {names} limit 1"):
+        return
+    writes = f"""from calls where layer = 'mpiio' and top and kind = 'write' and function in {names} and bytes between 1 and {2**MEGABYTE - 1}
+            and "offset" is not null"""
+    summary = f"""select object, process, count(*) as count, min("offset") as low, max("offset") as high, sum(bytes) as bytes, sum("end" - "begin") as ns
+            {writes} group by all"""
+    yield from worst(facts, side_by_side(summary, f'select object, process, "offset" {writes}', 0.25),
         "select name, function, process, count(*), sum(bytes) from calls join objects o on o.id = object where {files} and layer = 'mpiio' group by all",
         lambda names, ranks, count, moved, seconds, row: f"{count:,} independent MPI-IO writes of {len(ranks)} processes lie side by side in {names}")  # fmt: skip
 
 
-def phases(facts: Facts) -> list[tuple]:
-    """Times in which the program writes: begin and end in seconds, bytes, processes. A pause of a fiftieth of the run divides two."""
-    return facts.rows("""with writes as (
-          select "begin", "end", bytes, process, max("end") over (order by "begin", id rows between unbounded preceding and 1 preceding) as until
-          from storage where kind in ('write', 'sync')),
-        divided as (select *, sum(("begin" - until > (select max("end") - min("begin") from calls) / 50)::int) over (order by "begin") as phase from writes)
-        select (min("begin") - (select min("begin") from calls)) / 1e9, (max("end") - (select min("begin") from calls)) / 1e9, sum(bytes),
-        list(distinct process order by process) from divided group by coalesce(phase, 0) order by 1""")
-
-
 def irregular(facts: Facts) -> Iterator[Case]:
-    found = phases(facts)
+    found = facts.phases()
     if len(found) < 4:
         return
     middle = sorted(row[2] for row in found)[len(found) // 2]
-    alike = [(end - begin, begin, ranks) for begin, end, count, ranks in found if middle and 0.5 < count / middle < 2]
+    alike = [row for row in found if middle and 0.5 < row[2] / middle < 2]
     if len(alike) < 4:
         return
-    usual = sorted(length for length, _, _ in alike)[len(alike) // 2]
-    slow = [one for one in alike if one[0] > 2 * usual]
+    usual_all, usual = (sorted(row[column] for row in alike)[len(alike) // 2] for column in (4, 5))
+    slow = [row for row in alike if row[5] > 2 * usual]
     if slow:
-        longest, begin, ranks = max(slow)
-        yield Case(sum(length - usual for length, _, _ in slow) * facts.processes, ranks,
-                   f"{len(slow)} of {len(alike)} write phases with as many bytes took more than twice the usual {usual:.3g} s; the longest, at {begin:.3g} s, "
-                   f"{longest:.3g} s", "select process, \"begin\", ns / 1e9, bytes, name from storage where kind in ('write', 'sync') order by ns desc limit 50")  # fmt: skip
+        begin, _, _, ranks, _, longest = max(slow, key=lambda row: row[5])
+        yield Case(sum(max(0, row[4] - usual_all) for row in slow), ranks,
+                   f"in {len(slow)} of {len(alike)} write phases with as many bytes, writing took a process more than twice the usual {usual:.3g} s; "
+                   f"the longest, at {begin:.3g} s, {longest:.3g} s",
+                   "select process, \"begin\", ns / 1e9, bytes, name from storage where kind in ('write', 'sync') order by ns desc limit 50")  # fmt: skip
 
 
 def slow_target(facts: Facts) -> Iterator[Case]:
+    """A file in which a byte costs three times as much as in those like it, also without its slowest call: one may be slow by chance."""
     rows = facts.rows("""with files as (
           select name, regexp_replace(name, '[0-9]+', '#', 'g') as family, list(distinct process order by process) as ranks, sum(bytes) as bytes,
-                 sum(ns) / 1e9 as seconds, sum(ns) / sum(bytes) as cost from storage where kind = 'write' and bytes > 0 group by name),
+                 sum(ns) / 1e9 as seconds, sum(ns) / sum(bytes) as cost,
+                 (sum(ns) - max(slowest_ns)) / nullif(sum(bytes) - arg_max(slowest_bytes, slowest_ns), 0) as others
+          from access where kind = 'write' and bytes > 0 group by name),
         compared as (select *, median(cost) over (partition by family) as usual, count(*) over (partition by family) as files from files)
-        select name, ranks, bytes, seconds, cost / usual, bytes * (cost - usual) / 1e9, files from compared
-        where files >= 4 and cost > 3 * usual order by 6 desc limit 1""")
-    for name, ranks, _, seconds, times, beyond, files in rows:
+        select name, ranks, seconds, cost / usual, bytes * (cost - usual) / 1e9, files from compared
+        where files >= 4 and cost > 3 * usual and others > 3 * usual order by 5 desc limit 1""")
+    for name, ranks, seconds, times, beyond, files in rows:
         yield Case(beyond, ranks, f"a byte of {name} took {times:.1f} times as long as one of the {files - 1} files like it; {seconds:.3g} s in all",
                    "select name, sum(bytes), sum(ns) / 1e9, sum(ns) / sum(bytes) as ns_by_byte from storage where kind = 'write' and bytes > 0 group by all order by 4 desc")  # fmt: skip
 
@@ -229,13 +209,13 @@ RULES = {
 
 
 def severity_of(seconds: float, time: float) -> str | None:
-    reached = [word for word, share in zip(SEVERITIES, SHARES, strict=True) if time and seconds / time >= share]
+    reached = [word for word, share in zip(SEVERITIES, SHARES, strict=True) if time and seconds >= LEAST and seconds / time >= share]
     return reached[-1] if reached else None
 
 
-def find(run) -> list[Finding]:
+def find(facts: Facts) -> list[Finding]:
     """The findings of a recording, those with most seconds first."""
-    facts, found = Facts(run), []
+    found = []
     for code, (title, rule, advice) in RULES.items():
         for case in rule(facts):
             severity = severity_of(case.seconds, facts.time)

@@ -8,7 +8,8 @@
     Communication|Targets|Accesses        [process] [call]
     Latency Segment [seconds]             [process]
 
-A range is [3], [0-3], [0,2,5-7] or [-], which is all and what a missing one means.
+A range is [3], [0-3], [0,2,5-7] or [-], which is all and what a missing one means; the dash may be one of print. Without a range of
+process or call, the rows are those of processes, not of each of their calls.
 """
 
 import difflib
@@ -139,6 +140,8 @@ def parse(text: str) -> Question:
     ranges = {}
     for name in known:
         token = sentence.take()
+        if token[0].translate(DASHES) == "-":
+            token = ("[-]", token[1])
         if token[0] and not token[0].startswith("["):
             sentence.refuse(token, f"here must be a range of {name}, such as [0-3] or [-]")
         if name in WATTS or name == "seconds":

@@ -93,6 +93,8 @@ def library() -> ctypes.CDLL:
     found.dt_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     for name in ("dt_calls", "dt_texts", "dt_requests"):
         getattr(found, name).argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+    found.dt_paint.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t, ctypes.c_int64, ctypes.c_double, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+    found.dt_paint.restype = None
     found.dt_damage.argtypes = found.dt_close.argtypes = [ctypes.c_void_p]
     return found
 
@@ -131,3 +133,12 @@ def decode(path: Path, roles: bytes) -> Decoded:
     if not trace:
         raise Refused(error.value.decode(errors="replace"))
     return Decoded(trace)
+
+
+def paint(begin: np.ndarray, end: np.ndarray, layer: np.ndarray, origin: int, width: float, bins: int) -> np.ndarray:
+    """How many ns each layer was innermost in each bin of a thread's time, bins x layers; the calls by begin, those around others first."""
+    ns = np.zeros((bins, len(LAYERS)))
+    begin, end = (np.ascontiguousarray(one, np.int64) for one in (begin, end))
+    layer = np.ascontiguousarray(layer, np.uint8)
+    library().dt_paint(begin.ctypes.data, end.ctypes.data, layer.ctypes.data, len(begin), origin, width, bins, len(LAYERS), ns.ctypes.data)
+    return ns

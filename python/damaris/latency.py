@@ -1,14 +1,16 @@
 """Answers to the questions of damaris.grammar, each one SQL statement over the store's `calls` (IOPro, sections 5.3 and 5.4).
 
 Words of the paper and what they are here: process_id is the process, a world rank; mpi_call_id the ordinal `call`, from 0, of an outermost
-I/O call of its process, whatever its layer; pvfs_call_id the ordinal `sub` of a read or write of storage in it; server_id the process that
-works for it elsewhere, or else the object, a file. Times are in seconds, bytes in bytes.
+I/O call of its process, whatever its layer; pvfs_call_id the ordinal `sub` of a fragment of it: a read or write of storage, or a call that sets
+servers to work; server_id the process that works for it elsewhere, or else the object, a file. Times are in seconds, bytes in bytes.
 """
 
-from damaris.grammar import FOUR, Question
+from damaris.grammar import Question
 
 # Reads and writes of storage: nothing of the program lies below them.
 STORAGE = "layer in ('posix', 'stdio') and kind in ('read', 'write') and top"
+ORDER = {"latency_segment": "seconds desc"}
+WITHOUT_SERVER = ("latency_breakdown", "latency_segment", "communication", "targets", "accesses")
 
 
 def condition(question, name, column):
@@ -23,6 +25,12 @@ def union_ns(partition):
             f'rows between unbounded preceding and 1 preceding), "begin")))')  # fmt: skip
 
 
+def keys_of(question):
+    """What rows are told apart by: calls only where a range is given, so that a question about everything has a short answer."""
+    one_by_one = question.given("process") or question.given("call")
+    return ["process", *(["call"] if one_by_one else []), *(["sub"] if question.given("sub") else [])]
+
+
 class Answers:
     """Asks one store. `database` has the tables of damaris.open."""
 
@@ -33,10 +41,10 @@ class Answers:
     def ask(self, question: Question):
         """A DuckDB relation. Where a server is an object, `target` is its name."""
         about = "_".join(question.words[:2]) if question.words[0] == "latency" else question.words[0]
-        answer = self.database.sql(getattr(self, about)(question))
-        if "server" not in answer.columns or self.fans_out:
-            return answer
-        return self.database.sql("select answer.*, o.name as target from answer left join objects o on o.id = answer.server")
+        answer = getattr(self, about)(question)
+        if not (self.fans_out or about in WITHOUT_SERVER or question.words[-1] == "avg"):
+            answer = f"select answer.*, o.name as target from ({answer}) answer left join objects o on o.id = answer.server"
+        return self.database.sql(f"select * from ({answer}) order by {ORDER.get(about, 'all')}")
 
     def scope(self, question, columns="c.*"):
         """The calls that the ranges of process and call select, with the process and the ordinal of the call that they belong to."""
@@ -54,21 +62,28 @@ class Answers:
         if self.fans_out:
             return self.breakdown_of_branches(question, keys, inclusive)
         value = 'sum("end" - "begin") filter (top)' if inclusive else 'sum("end" - "begin" - below)'
-        return f"select {', '.join([*keys, 'layer'])}, {value} / 1e9 as seconds from ({self.scope(question)}) group by all order by all"
+        return f"select {', '.join([*keys, 'layer'])}, {value} / 1e9 as seconds from ({self.scope(question)}) group by all"
+
+    def find_branches(self, question):
+        """The table `branches`: each with the one above it and the call there that set it to work, its caller; `fragment` is the caller in the
+        outermost branch."""
+        run = self.database.execute
+        run(f"create or replace temp table scope as {self.scope(question)}")
+        run("""create or replace temp table branches as
+            with recursive tree as (
+              select id as branch, id as root, null::bigint as above, null::bigint as caller, null::bigint as fragment, 0 as level
+              from scope where id = root
+              union all
+              select b.id, t.root, t.branch, b.parent, coalesce(t.fragment, b.parent), t.level + 1
+              from scope b join scope c on c.id = b.parent and c.branch <> b.branch join tree t on t.branch = c.branch where b.id = b.branch)
+            select t.*, s.process, s.thread, s."end" - s."begin" as duration from tree t join scope s on s.id = t.branch""")
 
     def breakdown_of_branches(self, question, keys, inclusive):
         """Level by level from the inside: the sum of a lane, a thread of a process; the maximum of the lanes that one call set to work; the
         sum over the calls (equations 3 and 4); added to the branch above. `below` knows the calls of the same thread only, so the
         exclusive time of a call is also less what it waits for."""
         run = self.database.execute
-        run(f"create or replace temp table scope as {self.scope(question)}")
-        run("""create or replace temp table branches as
-            with recursive tree as (
-              select id as branch, id as root, null::bigint as above, null::bigint as caller, 0 as level from scope where id = root
-              union all
-              select b.id, t.root, t.branch, b.parent, t.level + 1
-              from scope b join scope c on c.id = b.parent and c.branch <> b.branch join tree t on t.branch = c.branch where b.id = b.branch)
-            select t.*, s.process, s.thread, s."end" - s."begin" as duration from tree t join scope s on s.id = t.branch""")
+        self.find_branches(question)
         run("""create or replace temp table waits as
             select caller, max(ns) as ns from (select caller, process, thread, sum(duration) as ns from branches where level > 0 group by all)
             group by all""")
@@ -85,74 +100,91 @@ class Answers:
                   group by all)
                 group by all""")
         return (f"select {', '.join([*keys, 'layer'])}, (sum(ns) / 1e9)::double as seconds from times join branches using (branch)"
-                f" join (select id, asker, call from scope where id = root) on id = branch where level = 0 group by all order by all")  # fmt: skip
+                f" join (select id, asker, call from scope where id = root) on id = branch where level = 0 group by all")  # fmt: skip
 
     # Latency Operation, Throughput, Energy, Call: what reaches storage
 
-    def operations(self, question):
-        """Each read and write of storage in the calls that are asked for."""
-        server = "case when branch <> root then process else object end"
-        numbered = (f"select *, row_number() over (partition by asker, call order by \"begin\", id) - 1 as sub, {server} as server"
-                    f" from ({self.scope(question)}) where {STORAGE}")  # fmt: skip
+    def operations(self, question, listed=False):
+        """Each read and write of storage in the calls that are asked for. `sub` is known where it is asked for, or all are `listed`."""
+        if self.fans_out:
+            self.find_branches(question)
+            numbered = f"""select s.*, case when s.branch <> s.root then s.process else s.object end as server,
+                  dense_rank() over (partition by s.asker, s.call order by f."begin", f.id) - 1 as sub
+                from (select * from scope where {STORAGE}) s join branches b using (branch) join scope f on f.id = coalesce(b.fragment, s.id)
+                where s.id not in (select caller from branches where caller is not null)"""
+        else:
+            sub = 'row_number() over (partition by asker, call order by "begin", id) - 1' if listed or question.given("sub") else "null"
+            numbered = f"select *, {sub} as sub, object as server from ({self.scope(question)}) where {STORAGE}"
         return f"select * from ({numbered}) where {condition(question, 'sub', 'sub')} and {condition(question, 'server', 'server')}"
 
     def latency_operation(self, question):
-        one = f'select asker as process, call, sub, server, function, bytes, ("end" - "begin") / 1e9 as seconds from ({self.operations(question)})'
-        how = question.words[2]
+        how, keys = question.words[2], keys_of(question)
+        one = (f'select asker as process, call, sub, server, layer, function, bytes, ("end" - "begin") / 1e9 as seconds'
+               f' from ({self.operations(question, how == "list")})')  # fmt: skip
         if how == "list":
-            return one + " order by process, call, sub"
+            return one
+        by = ", ".join(keys)
         if how == "avg":
-            return f"select process, call, count(*) as operations, avg(seconds) as seconds from ({one}) group by all order by all"
-        return f"""select 'process' as view, process, call, arg_{how}(server, seconds) as server, {how}(seconds) as seconds
-            from ({one}) group by process, call
-            union all by name
-            select 'server' as view, server, arg_{how}(process, seconds) as process, arg_{how}(call, seconds) as call, {how}(seconds) as seconds
-            from ({one}) group by server order by view, process, call, server"""
+            return f"select {by}, count(*) as operations, avg(seconds) as seconds from ({one}) group by all"
 
-    def busy(self, question, keys="asker, call, server"):
-        """Bytes, operations and busy time at each target, of each call."""
-        return (f"select {keys}, sum(bytes)::bigint as bytes, count(*) as operations, sum(ns) / 1e9 as busy"
-                f" from (select *, {union_ns(keys)} as ns from ({self.operations(question)})) group by all")  # fmt: skip
+        def at(*names):
+            return ", ".join(f"arg_{how}({name}, seconds) as {name}" for name in names)
+
+        of_process = at(*(name for name in ("call", "server", "layer") if name not in keys))
+        return f"""with one as materialized ({one})
+            select 'process' as view, {by}, {of_process}, {how}(seconds) as seconds from one group by {by}
+            union all by name
+            select 'server' as view, server, {at("process", "call", "layer")}, {how}(seconds) as seconds from one group by server"""
+
+    def busy(self, question, keys):
+        """Bytes, operations and busy time at each target, of each call if that is one of the keys. Only where calls set others to work, operations
+        overlap."""
+        ns = union_ns("asker, call, server") if self.fans_out else '"end" - "begin"'
+        return (f"select {', '.join(keys)}, server, sum(bytes)::bigint as bytes, count(*) as operations, sum(ns) / 1e9 as busy"
+                f" from (select asker as process, * exclude (process), {ns} as ns from ({self.operations(question)})) group by all")  # fmt: skip
 
     def throughput(self, question):
-        """Bytes by second at each target, which add up (equation 2)."""
-        return f"""with rates as (select *, bytes / nullif(busy, 0) as rate from ({self.busy(question)}))
-            select 'process' as view, asker as process, call, null as server, sum(bytes)::bigint as bytes, sum(rate) as bytes_per_second
-            from rates group by asker, call
+        """Bytes by second at each target while it works; `together` is the sum of the targets of a call (equation 2). Then each server's, by process."""
+        keys = keys_of(question)
+        by = ", ".join(keys)
+        return f"""with rates as (select *, bytes / nullif(busy, 0) as bytes_per_second from ({self.busy(question, keys)}))
+            select 'process' as view, {by}, server, bytes, bytes_per_second, sum(bytes_per_second) over (partition by {by}) as together from rates
             union all by name
-            select 'server' as view, server, null as process, null as call, sum(bytes)::bigint as bytes, sum(bytes) / nullif(sum(busy), 0)
-            as bytes_per_second from rates group by server order by view, process, call, server"""
+            select 'server' as view, server, process, sum(bytes)::bigint as bytes, sum(bytes) / nullif(sum(busy), 0) as bytes_per_second
+            from rates group by server, process"""
 
     def energy(self, question):
-        """Joules of each target: active while it works for the call, idle for the rest of the call. The busy times are listed."""
+        """Joules of each target: active while it works for a call, idle for the rest of the call. The busy times are listed."""
         active, idle = question.number("active"), question.number("idle")
-        whole = f"select asker, call, (max(\"end\") - min(\"begin\")) / 1e9 as whole from ({self.scope(question)}) group by all"
-        return f"""select asker as process, call, server, busy, greatest(whole - busy, 0) as idle,
-            {active} * busy + {idle} * greatest(whole - busy, 0) as joules
-            from ({self.busy(question)}) join ({whole}) using (asker, call) order by process, call, server"""
+        by = ", ".join(["process", *(["call"] if "call" in keys_of(question) else []), "server"])
+        whole = f'select asker as process, call, ("end" - "begin") / 1e9 as whole from ({self.scope(question, "c.id, c.root, c.begin, c.end")}) where id = root'
+        return f"""select {by}, sum(busy) as busy, sum(greatest(whole - busy, 0)) as idle,
+            {active} * sum(busy) + {idle} * sum(greatest(whole - busy, 0)) as joules
+            from ({self.busy(question, ("process", "call"))}) join ({whole}) using (process, call) group by all"""
 
     def call(self, question):
-        return f"select asker as process, server, count(*) as operations, sum(bytes)::bigint as bytes from ({self.operations(question)}) group by all order by all"
+        return f"select asker as process, server, count(*) as operations, sum(bytes)::bigint as bytes from ({self.operations(question)}) group by all"
 
     # Table 1's other metrics
 
     def communication(self, question):
-        """Time in messages and collective operations inside an I/O call."""
-        return (f"select asker as process, call, sum(\"end\" - \"begin\") / 1e9 as seconds from ({self.scope(question)})"
-                f" where layer = 'mpi' and top group by all order by all")  # fmt: skip
+        """Time in messages and collective operations inside I/O calls."""
+        return (f"select {', '.join(keys_of(question))}, sum(\"end\" - \"begin\") / 1e9 as seconds"
+                f" from (select asker as process, call, * exclude (process) from ({self.scope(question)})) where layer = 'mpi' and top group by all")  # fmt: skip
+
+    def of_operations(self, question, value):
+        return f"select {', '.join(keys_of(question))}, {value} from (select asker as process, call, server from ({self.operations(question)})) group by all"
 
     def targets(self, question):
-        return f"select asker as process, call, count(distinct server) as targets from ({self.operations(question)}) group by all order by all"
+        return self.of_operations(question, "count(distinct server) as targets")
 
     def accesses(self, question):
-        return f"select asker as process, call, count(*) as accesses from ({self.operations(question)}) group by all order by all"
+        return self.of_operations(question, "count(*) as accesses")
 
     def latency_segment(self, question):
         """The mean latency of outermost I/O calls that begin between two times, in seconds since the first call of the recording."""
         span = " or ".join(f"since between {low} and {high}" for low, high in question.ranges["seconds"])
         return f"""select layer, function, count(*) as calls, avg("end" - "begin") / 1e9 as seconds, sum(bytes)::bigint as bytes
             from (select *, ("begin" - (select min("begin") from calls)) / 1e9 as since from ({self.scope(question)}) where id = root)
-            where {span} group by all order by seconds desc"""
+            where {span} group by all"""
 
-
-__all__ = ["FOUR", "Answers"]

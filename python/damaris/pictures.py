@@ -10,6 +10,8 @@ LAYERS = {"damaris": "#009E73", "hdf5": "#0072B2", "mpiio": "#56B4E9", "mpi": "#
 OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
 SUFFIXES = (".html", ".png", ".svg", ".pdf")
 MOST_BARS = 400  # more are not told apart
+AT_SERVERS = "the same, at each server"
+MOST_SERIES = 10  # of the others, the sum
 
 
 @dataclass
@@ -34,14 +36,23 @@ def label_of(row, names) -> str:
     return "-".join(word_of(row, name) for name in names)
 
 
+def series_of(rows, y, series) -> list[str]:
+    """The series that each row belongs to: of many, all but the largest are one."""
+    names = ["" if series is None else word_of(row, series) if series == "server" else str(row[series]) for row in rows]
+    total: dict[str, float] = {}
+    for name, row in zip(names, rows, strict=True):
+        total[name] = total.get(name, 0) + float(row[y] or 0)
+    largest = sorted(total, key=lambda name: -total[name])[:MOST_SERIES]
+    return [name if name in largest else f"{len(total) - MOST_SERIES} others" for name in names]
+
+
 def bars(title, rows, x, y, unit, series=None, text=None, log=False) -> Bars:
     """`rows` are dictionaries; `x`: the columns that make a bar's label, `series`: the one that stacks."""
     x = [name for name in x if rows and name in rows[0]]
     labels = list(dict.fromkeys(label_of(row, x) for row in rows))
     place = {label: i for i, label in enumerate(labels)}
     values, texts = {}, {}
-    for row in rows:
-        key = "" if series is None else word_of(row, series) if series == "server" else str(row[series])
+    for row, key in zip(rows, series_of(rows, y, series), strict=True):
         values.setdefault(key, [0.0] * len(labels))[place[label_of(row, x)]] += float(row[y] or 0)
         if text:
             texts.setdefault(key, [""] * len(labels))[place[label_of(row, x)]] = f"{row[text]}"
@@ -55,21 +66,22 @@ def panels_of(question: Question, rows) -> list[Bars]:
     views = {view: [row for row in rows if row.get("view") == view] for view in ("process", "server")}
     if kind == "breakdown":
         return [bars(title, rows, ("process", "call"), "seconds", "seconds", series="layer")]
+    calls = ("process", "call", "sub")
     if kind == "operation" and question.words[2] == "list":
-        return [bars(title, rows, ("process", "call", "sub"), "seconds", "seconds; the number is the server", text="server", log=True)]
+        in_parallel = rows and "target" not in rows[0]  # of a fragment several servers have a part
+        return [bars(title, rows, (*calls, "server") if in_parallel else calls, "seconds", "seconds; the number is the server", series="layer", text="server", log=True)]
     if kind == "operation" and question.words[2] == "avg":
-        return [bars(title, rows, ("process", "call"), "seconds", "seconds", log=True)]
+        return [bars(title, rows, calls, "seconds", "seconds", log=True)]
     if kind == "operation":
-        return [bars(title, views["process"], ("process", "call"), "seconds", "seconds; the number is the server", text="server", log=True),
-                bars("the same, at each server", views["server"], ("server",), "seconds", "seconds; the number is the process", text="process",
+        return [bars(title, views["process"], calls, "seconds", "seconds; the number is the server", series="layer", text="server", log=True),
+                bars(AT_SERVERS, views["server"], ("server",), "seconds", "seconds; the number is the process", series="layer", text="process",
                      log=True)]  # fmt: skip
     if kind == "throughput":
-        return [bars(title, views["process"], ("process", "call"), "bytes_per_second", "bytes/s"),
-                bars("the same, at each server", views["server"], ("server",), "bytes_per_second", "bytes/s")]  # fmt: skip
-    if kind == "energy":
-        return [bars(title, rows, ("process", "call"), "joules", "joules", series="server")]
-    if kind == "call":
-        return [bars(title, rows, ("process",), "operations", "operations", series="server")]
+        return [bars(title, views["process"], calls, "bytes_per_second", "bytes/s", series="server"),
+                bars(AT_SERVERS, views["server"], ("server",), "bytes_per_second", "bytes/s", series="process")]  # fmt: skip
+    if kind in ("energy", "call"):
+        y, unit = ("joules", "joules") if kind == "energy" else ("operations", "operations")
+        return [bars(title, rows, ("process", "call"), y, unit, series="server"), bars(AT_SERVERS, rows, ("server",), y, unit, series="process")]
     if kind == "segment":
         return [bars(title, [dict(row, order=i) for i, row in enumerate(rows)], ("order",), "seconds", "seconds, mean", series="function")]
     return [bars(title, rows, ("process", "call"), {"communication": "seconds"}.get(kind, kind), {"communication": "seconds"}.get(kind, kind))]

@@ -56,6 +56,12 @@ def names_of(paths: list[str]) -> list[str]:
     return [path.removeprefix(shared).lstrip("/").replace("../", "_/") or "_" for path in paths]
 
 
+def folders_of(names: dict[int, str]) -> set[int]:
+    """Those that others are in: programs open folders, too, to sync them."""
+    parents = {str(parent) for name in names.values() for parent in PurePosixPath(name).parents}
+    return {number for number, name in names.items() if name in parents}
+
+
 class Step(NamedTuple):
     """A call that is an operation; of a collective call on a file `enter` and `leave`, with its I/O between."""
 
@@ -216,7 +222,10 @@ class Writer:
 
     def __init__(self, recording: Recording, layer: str, recorder_ns: int):
         self.layer, self.recorder_ns = layer, recorder_ns
+        names = dict(recording.query("select id, name from objects where kind = 'file'").fetchall())
+        folders = folders_of(names)
         calls = [Call(*row) for row in recording.query(CALLS).fetchall()]
+        calls = [call._replace(file=None) if call.file in folders else call for call in calls] if folders else calls
         self.begin, self.end = min((call.begin for call in calls), default=0), max((call.end for call in calls), default=0)
         self.calls = {call.id: call for call in calls if call.layer in ("mpi", "mpiio")}
         met = {call for (call,) in recording.query("select call from collectives").fetchall()}
@@ -225,7 +234,6 @@ class Writer:
             by_thread[call.process, call.thread].append(call)
         self.steps = {thread: list(steps(mine, layer, met)) for thread, mine in by_thread.items()}
         self.partners = Partners(recording, {step.call.id for mine in self.steps.values() for step in mine if step.call.id in self.calls})
-        names = dict(recording.query("select id, name from objects where kind = 'file'").fetchall())
         self.files = Files(names, [step.call for mine in self.steps.values() for step in mine if step.role == "io" and step.call.file is not None])
         self.about = {one: about for one, *about in recording.query("select id, rank, host, pid from processes").fetchall()}
         self.inside = self.io_inside()

@@ -11,14 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from damaris import kernel, processes
+from damaris import kernel, levels, processes, store
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
 from damaris.messages import Meetings
 from damaris.objects import Handles, Objects
 from damaris.progress import progress
 
-VERSION = 2
 SCHEMAS = {
     "objects": {"id": pa.int32(), "kind": pa.string(), "name": pa.string(), "parent": pa.int32(), "host": pa.string(),
                 "attributes": pa.map_(pa.string(), pa.string())},
@@ -96,13 +95,14 @@ class Store:
     def write(self, folder: Path) -> None:
         self.name_objects()
         Slabs(self.parts, self.functions).write(folder / "calls")
+        levels.write(self.parts, self.functions, folder / "levels")
         met, alone = self.meetings().tables()
         for name, table in (met | {"opens": self.opens()}).items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
         tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
-        about = {"format": "damaris store", "version": VERSION, "calls": self.rows, "raw": state_of(self.raw), **alone,
+        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "raw": state_of(self.raw), **alone,
                  "running": sum(row["ended"] == "running" for row in tables["processes"])}  # fmt: skip
         (folder / "store.json").write_text(json.dumps(about) + "\n")
 
@@ -124,20 +124,11 @@ def state_of(raw: list[Path]) -> dict[str, list[int]]:
     return {path.name: [(facts := path.stat()).st_size, facts.st_mtime_ns] for path in raw}
 
 
-def about_store(run: Path) -> dict:
-    """What its store says of itself; empty if there is none that is whole."""
-    try:
-        made = json.loads((run / "store/store.json").read_text())
-        return made if isinstance(made, dict) else {}
-    except (OSError, ValueError):
-        return {}
-
-
 def is_current(run: Path) -> bool:
     """Whether the store was made by this version, of all raw files that are there now, of a program that has ended. Raw files may have been removed
     since."""
-    made, raw = about_store(run), state_of(raw_files(run))
-    return made.get("version") == VERSION and (not raw or raw.items() <= made.get("raw", {}).items() and not made.get("running", True))
+    made, raw = store.about(run / "store"), state_of(raw_files(run))
+    return made.get("version") == store.VERSION and (not raw or raw.items() <= made.get("raw", {}).items() and not made.get("running", True))
 
 
 @contextmanager
@@ -160,18 +151,20 @@ def unify(run: Path, again: bool = True) -> None:
     if not again and is_current(run):
         return
     if not raw_files(run):
-        if (run / "store").exists() and about_store(run).get("raw") != {}:
+        if not again and (run / "store/store.json").exists():
+            store.check(run / "store")
+        if (run / "store").exists() and store.about(run / "store").get("raw") != {}:
             raise Refused(f"'{run}/raw' has no raw file any more, so the store is not made anew; ask it as it is, or record again")
         if not (run / "recording.json").exists():
             raise Refused(f"'{run}' is no recording; make one with 'damaris record -o DIR PROGRAM'")
     with locked(run):
         if not again and is_current(run):  # by the one that had the lock
             return
-        store, aside = Store(raw_files(run)), run / ".store.new"
-        for path in progress(store.raw, "read"):
-            store.add(path)
+        made, aside = Store(raw_files(run)), run / ".store.new"
+        for path in progress(made.raw, "read"):
+            made.add(path)
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
-        store.write(aside)
+        made.write(aside)
         shutil.rmtree(run / "store", ignore_errors=True)
         aside.rename(run / "store")

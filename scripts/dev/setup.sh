@@ -54,7 +54,8 @@ setup_test_python() {
   local stamp=$ROOT/.venv/stamp-test want
   want=$(cat "$ROOT/requirements-test.txt")
   [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || return 0
-  quietly python "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input -r "$ROOT/requirements-test.txt" || exit 1
+  quietly python "$ROOT/.venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-deps \
+    -r "$ROOT/requirements-test.txt" || exit 1
   printf '%s\n' "$want" >"$stamp"
 }
 

@@ -60,6 +60,11 @@ const dt_call* dt_calls(const dt_trace* trace, size_t* count);
 /* In the order in which they ended. */
 const dt_request* dt_requests(const dt_trace* trace, size_t* count);
 const dt_text* dt_texts(const dt_trace* trace, size_t* count);
+/* Adds to `ns`, `bins` times `layers` of them, how long each layer was innermost in each bin of a thread's time. The calls are in order of begin,
+ * those around others first; `layer` is their layer's number. Bins are `width` ns wide, from `origin` on; what lies outside counts nothing. */
+void dt_paint(const int64_t* begin, const int64_t* end, const uint8_t* layer, size_t count, int64_t origin, double width,
+              size_t bins, size_t layers, double* ns);
+
 /* "" if the file is whole. */
 const char* dt_damage(const dt_trace* trace);
 

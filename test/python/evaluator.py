@@ -76,3 +76,32 @@ class Trace:
     def breakdown(self, inclusive):
         return {(row["process"], row["io"], layer): ns for row in self.rows if row["id"] == row["root"]
                 for layer, ns in self.times(row, inclusive).items()}  # fmt: skip
+
+    def operations(self):
+        """Of each read and write of storage that sets nobody to work: its process, call, sub, server and row."""
+        found = []
+        for root in (row for row in self.rows if row["id"] == row["root"]):
+            of_call = list(self.below(root, None))
+            order = sorted({(fragment["begin"], fragment["id"]) for fragment, _ in of_call})
+            for fragment, row in of_call:
+                server = row["object"] if row["branch"] == root["id"] else row["process"]
+                found.append((root["process"], root["io"], order.index((fragment["begin"], fragment["id"])), server, row))
+        return found
+
+    def below(self, row, fragment):
+        sets_to_work = False
+        for child in self.children[row["id"]]:
+            is_elsewhere = child["branch"] == child["id"]
+            sets_to_work |= is_elsewhere
+            yield from self.below(child, fragment or row if is_elsewhere else fragment)
+        if row["layer"] == "posix" and row["top"] and not sets_to_work:
+            yield fragment or row, row
+
+    def busy(self, *keys):
+        """Nanoseconds in which at least one operation goes on, and bytes, by some of process, call, sub, server."""
+        times, count = {}, {}
+        for *of, row in self.operations():
+            key = tuple(dict(zip(("process", "call", "sub", "server"), of, strict=True))[name] for name in keys)
+            times.setdefault(key, set()).update(range(row["begin"], row["end"]))
+            count[key] = count.get(key, 0) + row["bytes"]
+        return {key: (len(of_key), count[key]) for key, of_key in times.items()}

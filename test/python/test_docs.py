@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,26 @@ def test_the_format_page_names_each_column(printed, place):
         named = named.split(f"| {table} |")[1].split("\n\n")[0] if together else named
         first_cells = {word for line in named.splitlines() if line.startswith("| ") for word in line.split("|")[1].replace(",", " ").split()}
         assert {name for name, *_ in described} <= first_cells, table
+
+
+def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
+    assert printed
+    output = "".join(do(place, ["bash", "-euc", text]) for text in blocks("replay.md", "sh"))
+    [virtual] = re.findall(r"virtual time [\d.]+ s, recorded [\d.]+ s \((.*?) %\)", output)
+    assert abs(float(virtual)) < 0.5
+    assert output.count("replayed in") == 2 and (place / "r.html").stat().st_size > 0
+    assert json.loads((place / "r.json").read_text())
+    assert not list(place.glob("damaris-replay.*"))
+
+
+def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):
+    [served, listed, page] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
+    assert printed and served == ["damaris", "view", "melt"]
+    with subprocess.Popen(listed, cwd=place, stdout=subprocess.PIPE, text=True) as viewer:
+        assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S{32}$", viewer.stdout.readline())
+        viewer.send_signal(signal.SIGINT)
+    do(place, page)
+    assert (place / "melt.html").stat().st_size > 300_000
 
 
 def test_the_slow_checkpoint_is_found_and_mended(place):

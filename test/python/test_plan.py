@@ -61,6 +61,14 @@ def test_what_is_read_before_anybody_wrote_it_was_there(planned, on_file):
     assert {line.partition(" ")[2][2:] for line in planned.text.splitlines() if line.startswith("file")} == {"4196 in file", "600 out"}
 
 
+def test_a_folder_that_is_opened_is_no_file(run, number):
+    files = text(PATH, "/data/out", object=2) + text(PATH, "/data", object=3)
+    calls = [call(number("open"), 1000, 1100, object=3, place=os.O_RDONLY), call(number("pwrite"), 1200, 1300, object=2, bytes=10, place=0), call(number("fsync"), 1300, 1400, object=3)]
+    write(run, chunk(process() + files + b"".join(calls)))
+    [mine] = plan_of(damaris.open(run), recorder_ns=0).processes
+    assert [op.line() for op in mine.ops] == ["c 200", "o 0 rwc # 0", "w 0 0 10 # 100"]
+
+
 def test_the_recorders_own_cost_is_no_gap(planned, on_file):
     [lines] = planned([on_file("pwrite", 1000, 1100, 0, 10), on_file("pwrite", 1180, 1200, 10, 10), on_file("pwrite", 1500, 1510, 20, 10)], recorder_ns=80)
     assert [line for line in lines if line.startswith("c")] == ["c 220"]

@@ -74,7 +74,8 @@ def test_the_answer_to_a_question_as_table_and_files(recording, verb, tmp_path):
     ("words", "status", "said"),
     [
         (["query", "run", "Latency Breakdwn"], 1, "did you mean 'Breakdown'?"),
-        (["query", "run", "Call [9]", "-o", "a.png"], 1, "the answer is empty"),
+        (["query", "run", "Call [9]", "-o", "a.png"], 1, "The answer is empty: the recording has processes 0 to 1"),
+        (["query", "run", "--sql", "select function::int from calls"], 1, "not understood: Conversion Error"),
         (["query", "run", "Call", "-o", "a.xls"], 2, "ends with none of .csv"),
         (["query", "run", "Call", "-o", "nothing/a.png"], 2, "there is no folder 'nothing'"),
         (["query", "run", "--files", "-o", "a.png"], 2, "there are pictures of QUESTIONs only"),
@@ -88,8 +89,16 @@ def test_what_cannot_work_is_one_sentence(recording, verb, words, status, said):
     assert ended == status and said in complaint and "Traceback" not in complaint
 
 
-def test_an_empty_answer_says_so(recording, verb):
-    assert verb("query", recording, "Call [9]")[:2] == (0, "The answer is empty: nothing in the recording is like that.\n")
+def test_an_empty_answer_says_what_there_is(recording, verb):
+    there_is = "The answer is empty: the recording has processes 0 to 1, and in each at most 201 I/O calls, counted from 0.\n"
+    assert verb("query", recording, "Call [9]")[:2] == verb("query", recording, "Latency Breakdown Inclusive [0] [300-400]")[:2] == (0, there_is)
+    assert verb("query", recording, "--sql", "select * from losses")[1] == "The answer is empty: nothing in the recording is like that.\n"
+
+
+def test_more_rows_than_a_terminal_shows_are_counted(recording, verb):
+    lines = verb("query", recording, "Latency Operation List")[1].splitlines()
+    assert len(lines) == 2 + 200 + 1 and lines[-1] == "and 202 more rows; --csv or -o FILE gives all"
+    assert lines[2].split()[:4] == ["0", "0", "0", "1"] and lines[-2].split()[:2] == ["0", "199"]
 
 
 def test_the_same_words_from_python(recording):

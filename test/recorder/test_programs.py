@@ -8,6 +8,9 @@ from collections import Counter
 import pytest
 from recorded import BUILD, FLAVOUR, PROGRAMS, both, record, run
 
+from damaris.facts import Facts
+from damaris.findings import find
+
 MELT = """\
 units lj
 atom_style atomic
@@ -49,6 +52,11 @@ def covered(run, name):
     return total
 
 
+def no_false_alarm(run):
+    """It does nothing that costs a tenth of its time."""
+    assert [(one.code, one.seconds, one.evidence) for one in find(Facts(run.tables)) if one.severity == "high"] == []
+
+
 def same_files(plain, recorded):
     assert plain.sizes().keys() == recorded.sizes().keys()
     for name in plain.sizes():
@@ -71,6 +79,7 @@ def test_lammps(tmp_path):
     same_as_strace(recorded)
     for name, size in sizes.items():
         assert name == "in.melt" or covered(recorded, name) == size, name
+    no_false_alarm(recorded)
     assert recorded.one("select count(distinct rank) from processes where rank >= 0") == 3
 
 
@@ -195,6 +204,7 @@ def test_the_server_of_the_mini_app(tmp_path):
         for name, count in recorded.straced().items():  # they get their names by rename
             straced[re.sub(r"^\.(.*)\.tmp\.\d+\.\w+$", r"\1", name)] += count
         assert {name: written[name] for name in outputs} == {name: straced[name] for name in outputs}
+    no_false_alarm(recorded)
     # What a client gives to Damaris is what the server writes.
     assert recorded.one("select sum(bytes)::bigint from calls where layer = 'damaris' and kind = 'write'") > 2_000_000
 

@@ -21,6 +21,8 @@ def run(verb: str, words: list[str]) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
+        if type(error).__module__.split(".")[0] in ("duckdb", "_duckdb"):  # not imported, so that a verb can say that it is missing
+            sys.exit(f"damaris {verb}: the recording's tables cannot be read: {str(error).splitlines()[0]}; make them anew with 'damaris unify RUN'")
         if type(error).__name__ != "Refused":
             raise
         sys.exit(f"damaris {verb}: {error}")

@@ -77,6 +77,18 @@ def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterat
         yield f"{begin}{why[1:]}{lost}{where}."
 
 
+def about(job) -> str:
+    """Who ran, for how long, and when: of the row of JOB."""
+    from damaris.verbs import text
+
+    ranks, of, processes, hosts, begin, end, *_ = job
+    if begin is None:
+        return "No call was recorded: the program made none on files, is linked statically, or has not begun."
+    who = text.many(ranks, "rank") + (f" of {of}" if of and of != ranks else "") + ", " if ranks else ""
+    when = datetime.fromtimestamp(begin / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{who}{text.many(processes, 'process')} on {text.many(hosts, 'host')}, {(end - begin) / 1e9:.2f} s from {when} UTC"
+
+
 def main(parser: ArgumentParser, words: list[str]) -> None:
     parser.description = "One screen about a recording: who ran, how long, calls and bytes of each layer, the largest files, and what was not seen."
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
@@ -85,14 +97,12 @@ def main(parser: ArgumentParser, words: list[str]) -> None:
     from damaris.verbs import files, text
 
     run, out = damaris.open(given.run), text.console()
-    ranks, of, processes, hosts, begin, end, seen, counted, *ends = run.query(JOB).fetchall()[0]
+    job = run.query(JOB).fetchall()[0]
+    _, _, _, hosts, begin, _, seen, counted, *ends = job
     out.print(text.shortened(command(Path(given.run)), out.width))
-    if begin is None:
-        out.print("No call was recorded: the program made none on files, is linked statically, or has not begun.")
-    else:
-        who = text.many(ranks, "rank") + (f" of {of}" if of and of != ranks else "") + ", " if ranks else ""
-        when = datetime.fromtimestamp(begin / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        out.print(f"{who}{text.many(processes, 'process')} on {text.many(hosts, 'host')}, {(end - begin) / 1e9:.2f} s from {when} UTC\n")
+    out.print(about(job))
+    if begin is not None:
+        out.print()
         text.show(["layer", "calls", "written", "read", "sent", "seconds"], layers(run.query(LAYERS).fetchall()), left=("layer",))
         if shown := [one for one in files.of(run) if one.written][:FILES]:
             out.print()

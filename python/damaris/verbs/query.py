@@ -81,10 +81,8 @@ def write_raw(columns, rows, as_json: bool, file) -> None:
     writer.writerows(rows)
 
 
-def write_output(given, found, columns, rows) -> None:
-    if given.output.suffix == ".parquet":
-        found.write_parquet(str(given.output))
-    elif given.output.suffix in DATA:
+def write_output(given, columns, rows) -> None:
+    if given.output.suffix in DATA:
         with given.output.open("w") as file:
             write_raw(columns, rows, given.output.suffix == ".json", file)
     else:
@@ -93,35 +91,56 @@ def write_output(given, found, columns, rows) -> None:
         pictures.draw(grammar.parse(given.question), [dict(zip(columns, row, strict=True)) for row in rows], given.output)
 
 
-def answer(given):
-    """The answer as a DuckDB relation; None for a statement of SQL without one."""
+def answer(run, given, most):
+    """The answer as a DuckDB relation, and its rows, at most so many unless that is None. No relation: a statement of SQL without an answer."""
     import duckdb
 
-    import damaris
+    from damaris import Refused
 
-    run = damaris.open(given.run)
+    if given.sql is None:
+        found = run.files() if given.files else run.ask(given.question)
+        return found, (found.limit(most) if most else found).fetchall()
     try:
-        return run.files() if given.files else run.ask(given.question) if given.question else run.query(given.sql)
+        found = run.query(given.sql)
+        return found, [] if found is None else (found.limit(most) if most else found).fetchall()
     except duckdb.Error as error:
-        raise damaris.Refused(f"the question is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
+        raise Refused(f"the question is not understood: {str(error).splitlines()[0]}; docs/trace-format.md has the tables") from error
+
+
+def nothing_found(run, given) -> str:
+    """Why an answer may be empty."""
+    [(processes, calls)] = run.query("select max(process), max(io) from calls").fetchall()
+    if processes is None:
+        return "The answer is empty: no call was recorded."
+    if given.question is None:
+        return "The answer is empty: nothing in the recording is like that."
+    which = f"the recording has processes 0 to {processes}" if processes else "the recording has process 0 only"
+    return f"The answer is empty: {which}, " + ("without an I/O call." if calls is None else f"and in each at most {calls + 1:,} I/O calls, counted from 0.")
 
 
 def main(parser: ArgumentParser, words: list[str]) -> None:
     given = arguments(parser, words)
-    if given.files and not (given.csv or given.json or given.output):
-        import damaris
+    import damaris
 
-        print_files(damaris.open(given.run), given.all)
+    run = damaris.open(given.run)
+    if given.files and not (given.csv or given.json or given.output):
+        print_files(run, given.all)
         return
-    found = answer(given)
-    columns, rows = (found.columns, found.fetchall()) if found is not None else ([], [])
+    to_terminal = not (given.output or given.csv or given.json)
+    found, rows = answer(run, given, ROWS + 1 if to_terminal else None)
+    columns = found.columns if found is not None else []
+    if given.output and given.output.suffix == ".parquet" and found is not None:
+        found.write_parquet(str(given.output))
+        return
+    if not rows and given.output and given.output.suffix not in DATA:
+        raise damaris.Refused(nothing_found(run, given))
     if given.output:
-        write_output(given, found, columns, rows)
+        write_output(given, columns, rows)
     elif given.csv or given.json:
         write_raw(columns, rows, given.json, sys.stdout)
     elif rows:
         print_table(columns, rows[:ROWS])
         if len(rows) > ROWS:
-            print(f"and {len(rows) - ROWS:,} more rows; --csv or -o FILE gives all")
+            print(f"and {found.aggregate('count(*)').fetchall()[0][0] - ROWS:,} more rows; --csv or -o FILE gives all")
     else:
-        print("The answer is empty: nothing in the recording is like that.")
+        print(nothing_found(run, given))

@@ -27,14 +27,15 @@ def arguments(parser, words):
     return given
 
 
-def headline(run, found) -> str:
+def headline(facts, found) -> str:
     """What a busy person reads first."""
     from damaris.verbs import text
 
-    [(time, processes)] = run.query('select coalesce(sum("end" - begin), 0) / 1e9, count(*) from processes where begin is not null').fetchall()
-    [(storage,)] = run.query("select coalesce(sum(ns), 0) / 1e9 from storage").fetchall()
+    time, storage = facts.time, facts.in_storage
+    if not facts.processes:
+        return "No call was recorded, so nothing costs time."
     share = f"{100 * storage / time:.1f} %" if time else "0 %"
-    begin = f"{text.many(processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
+    begin = f"{text.many(facts.processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
     if not found:
         return begin + " Nothing in how it does that costs much."
     worst = found[0]
@@ -42,13 +43,14 @@ def headline(run, found) -> str:
     return f"{begin} Most is at stake with {worst.title} ({worst.code}): {worst.seconds:,.3g} s, {most} of the time."
 
 
-def print_console(run, found) -> None:
+def print_console(facts, found) -> None:
     from rich.padding import Padding
 
     from damaris.verbs import text
 
     out = text.console()
-    out.print(headline(run, found))
+    run = facts.run
+    out.print(headline(facts, found))
     for one in found:
         ranks = f"process {text.ranges(one.ranks)}" if len(one.ranks) == 1 else f"processes {text.ranges(one.ranks)}"
         out.print(f"\n{one.code} {one.severity}: {one.title}, {one.seconds:,.3g} s at stake, {ranks}", style="bold")
@@ -61,24 +63,25 @@ def print_console(run, found) -> None:
 def main(parser, words):
     given = arguments(parser, words)
     import damaris
+    from damaris.facts import Facts
     from damaris.findings import SEVERITIES, find
 
-    run = damaris.open(given.run)
-    found = find(run)
+    facts = Facts(damaris.open(given.run))
+    found = find(facts)
     if given.codes:
         for one in found:
             print(one.code, one.severity, f"{one.seconds:.6f}")
     elif given.json:
-        json.dump({"summary": headline(run, found), "findings": [one.as_dict() for one in found]}, sys.stdout, indent=1)
+        json.dump({"summary": headline(facts, found), "findings": [one.as_dict() for one in found]}, sys.stdout, indent=1)
         print()
     elif given.console:
-        print_console(run, found)
+        print_console(facts, found)
     else:
         from damaris import page
 
         output = given.output or Path(given.run) / "report.html"
-        page.write(run, found, headline(run, found), output)
-        print(f"{headline(run, found)}\nThe page: {output}")
+        page.write(facts, found, headline(facts, found), output)
+        print(f"{headline(facts, found)}\nThe page: {output}")
     if given.fail_above:
         worst = max((SEVERITIES.index(one.severity) for one in found), default=-1)
         if worst > ("none", *SEVERITIES).index(given.fail_above) - 1:

@@ -1,0 +1,42 @@
+"""Each finding on a real program that has the habit (habits.c), and on its twin, which does the same work without it."""
+
+import pytest
+from recorded import PROGRAMS, launched, run, why_no_strace
+
+from damaris import verbs
+from damaris.findings import RULES
+
+OF_RANKS = ("I1", "I6", "I8")
+# Each write() takes 10 ms, so that what this machine does beside it is little; some pwrite() of the bad ones take a tenth of a second.
+DELAYED = {"I7": "4", "I9": "16..18"}
+
+
+def recorded(code, how, place):
+    """The recording of one."""
+    folder = place / "work"
+    folder.mkdir()
+    (folder / "input").write_bytes(bytes(16 << 20))
+    words = ["damaris", "record", "-o", place / "run", PROGRAMS / "recorded_habits", code, how]
+    if code in DELAYED:
+        slow = ["-e", f"inject=pwrite64:delay_enter=100000:when={DELAYED[code]}"] if how == "bad" else []
+        words = ["strace", "-f", "-qq", "-o", place / "strace", "-e", "trace=write,pwrite64", "-e", "inject=write:delay_enter=10000", *slow, *words]
+    done = run(launched(words, 2 if code in OF_RANKS else 0), folder)
+    assert done.status == 0, done.err.decode()
+    return place / "run"
+
+
+def codes(recording, capsys):
+    capsys.readouterr()
+    verbs.run("report", [str(recording), "--codes"])  # a process of its own would spend most time on starting
+    return [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_habit_is_found_and_its_twin_is_not(code, tmp_path, capsys):
+    if code in DELAYED and why_no_strace():
+        pytest.skip(f"SKIP: nothing delays a write: {why_no_strace()}")
+    found = {}
+    for how in ("bad", "good"):
+        (tmp_path / how).mkdir()
+        found[how] = codes(recorded(code, how, tmp_path / how), capsys)
+    assert code in found["bad"] and code not in found["good"], found
