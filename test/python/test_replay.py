@@ -179,13 +179,3 @@ def test_the_example_of_the_format_is_a_plan(tmp_path):
     (tmp_path / "plan").write_text(example)
     assert replay.evaluate(example).total > 0
     assert run(tmp_path / "plan", "--on", tmp_path).returncode == 0
-
-
-def test_the_commands_of_the_page_run(plan, place, tmp_path):
-    block = re.search(r"```\n(damaris replay .*?)```", (DOCS / "replay.md").read_text(), re.S)[1]
-    commands = [line.partition("#")[0].strip().replace("/other/filesystem", str(place)) for line in block.splitlines()]
-    assert len(commands) == 3
-    for command in commands:
-        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, ""), command
-    assert (tmp_path / "r.html").stat().st_size > 1000 and json.loads((tmp_path / "r.json").read_text())["cores"] > 0
