@@ -118,6 +118,7 @@ def test_rows_are_told_apart_by_what_is_asked():
     assert [(row["process"], row["operations"]) for row in ask(rows, "Latency Operation Avg")] == [(0, 4)]
     assert [row["accesses"] for row in ask(rows, "Accesses")] == [4] and [row["accesses"] for row in ask(rows, "Accesses [-] [1-2]")] == [1, 1]
     assert [(row["server"], round(row["joules"] * 1e9)) for row in ask(rows, "Energy [1] [0]")] == [(1, 10 + 30), (2, 20 + 40)]
+    assert [(row["server"], round(row["idle"] * 1e9)) for row in ask(rows, "Energy [1] [0]")] == [(1, 20 + 40), (2, 10 + 30)]
 
 
 def test_operations_of_storage_by_hand():
