@@ -178,6 +178,13 @@ def test_so_has_each_other_question(text, tmp_path):
     assert (tmp_path / "picture.html").stat().st_size > 1000
 
 
+def test_the_layers_of_an_inclusive_picture_lie_within_each_other():
+    [panel] = panels_of(parse("Latency Breakdown Inclusive [0]"), ask(FIGURE_9, "Latency Breakdown Inclusive [0]"))
+    assert panel.inside and {layer: round(values[0] * 1e9) for layer, values in panel.series.items()} == {"mpiio": 1000, "damaris": 700, "posix": 630}
+    [panel] = panels_of(parse("Latency Breakdown Exclusive [0]"), ask(FIGURE_9, "Latency Breakdown Exclusive [0]"))
+    assert not panel.inside and sum(values[0] for values in panel.series.values()) == pytest.approx(1000e-9)
+
+
 def test_a_picture_names_layers_servers_and_what_many_have_together():
     [panel] = panels_of(parse("Latency Operation List"), ask(FIGURE_9, "Latency Operation List"))
     assert panel.log and panel.labels == ["0-0-0-10", "0-0-0-11", "0-0-1-10", "0-0-1-11"] and list(panel.series) == ["posix"]
