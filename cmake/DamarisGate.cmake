@@ -3,11 +3,11 @@
 
 if(DAMARIS_SANITIZE STREQUAL "thread")
   # Races: what has threads.
-  set(DAMARIS_GATE node unit_codec unit_core_base unit_core_shm unit_plugins_hdf5)
+  set(DAMARIS_GATE node unit_codec unit_core_base unit_core_shm unit_plugins_hdf5 unit_replay)
 elseif(DAMARIS_SANITIZE)
   # Wrong accesses: what handles bytes of others (regions, lanes, manifests, files, XML), and servers that talk to each other.
   set(DAMARIS_GATE api_detached mpi_run mpi_shared_faults node node_hdf5 unit_codec unit_config unit_core_shm unit_manifest unit_plugins_hdf5
-    unit_plugins_hdf5_parts)
+    unit_plugins_hdf5_parts unit_replay)
 elseif(DAMARIS_MPI STREQUAL "mpich")
   # The other MPI and its HDF5: starting and ending, each kind of message and of file, both languages, what is installed, what is recorded.
   set(DAMARIS_GATE api_fork_mpi_1 api_fortran_mpi api_fortran_mpi_f08 "example_first_write_.*" hdf5_plugin_has_the_flavour "install_.*mpi.*"

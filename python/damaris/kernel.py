@@ -16,6 +16,7 @@ from damaris.errors import Refused
 CALL = np.dtype(
     [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
+REQUEST = np.dtype([("start", "i8"), ("done", "i8"), ("place", "i8"), ("bytes", "i8"), ("flags", "u4"), ("", "u4")])
 LIBRARY = "libdamaris_trace.so"
 LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
 CHUNK_HEAD = 64  # bytes
@@ -56,16 +57,19 @@ class Decoded:
     def __init__(self, trace: int):
         self._close = weakref.finalize(self, library().dt_close, trace)
         count = ctypes.c_size_t()
-        at = library().dt_calls(trace, count)
-        self.calls = np.empty(0, CALL)
-        if count.value:
-            memory = (ctypes.c_char * (count.value * CALL.itemsize)).from_address(at)
-            setattr(memory, "owner", self)  # it stays as long as there is an array of it
-            self.calls = np.frombuffer(memoryview(memory), CALL)
+        self.calls = self.array(CALL, library().dt_calls(trace, count), count.value)
+        self.requests = self.array(REQUEST, library().dt_requests(trace, count), count.value)
         at = library().dt_texts(trace, count)
         self.texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
                       for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip
         self.damage: str = library().dt_damage(trace).decode()
+
+    def array(self, dtype: np.dtype, at: int, count: int) -> np.ndarray:
+        if not count:
+            return np.empty(0, dtype)
+        memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(at)
+        setattr(memory, "owner", self)  # it stays as long as there is an array of it
+        return np.frombuffer(memoryview(memory), dtype)
 
 
 @cache
@@ -84,11 +88,13 @@ def libraries() -> Path:
 @cache
 def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(libraries() / LIBRARY))
-    found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = ctypes.c_void_p
+    found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = found.dt_requests.restype = ctypes.c_void_p
     found.dt_damage.restype = ctypes.c_char_p
     found.dt_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-    for name in ("dt_calls", "dt_texts"):
+    for name in ("dt_calls", "dt_texts", "dt_requests"):
         getattr(found, name).argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+    found.dt_paint.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t, ctypes.c_int64, ctypes.c_double, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+    found.dt_paint.restype = None
     found.dt_damage.argtypes = found.dt_close.argtypes = [ctypes.c_void_p]
     return found
 
@@ -127,3 +133,12 @@ def decode(path: Path, roles: bytes) -> Decoded:
     if not trace:
         raise Refused(error.value.decode(errors="replace"))
     return Decoded(trace)
+
+
+def paint(begin: np.ndarray, end: np.ndarray, layer: np.ndarray, origin: int, width: float, bins: int) -> np.ndarray:
+    """How many ns each layer was innermost in each bin of a thread's time, bins x layers; the calls by begin, those around others first."""
+    ns = np.zeros((bins, len(LAYERS)))
+    begin, end = (np.ascontiguousarray(one, np.int64) for one in (begin, end))
+    layer = np.ascontiguousarray(layer, np.uint8)
+    library().dt_paint(begin.ctypes.data, end.ctypes.data, layer.ctypes.data, len(begin), origin, width, bins, len(LAYERS), ns.ctypes.data)
+    return ns

@@ -13,8 +13,8 @@ from damaris.errors import Refused
 if TYPE_CHECKING:
     import duckdb  # at run time where it is needed: a verb says that it is missing
 
-VERSION = 1  # of stores
-TABLES = ("calls", "objects", "processes", "losses")
+VERSION = 2  # of stores
+TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens")
 # Those of the layers above are made of these.
 FILES = """
 select o.name as file, p.rank, p.host, p.pid, p.program,
@@ -76,6 +76,11 @@ class Recording:
             except duckdb.Error as error:
                 raise Refused(f"the store '{store}' is damaged: {str(error).splitlines()[0]}; make it anew with 'damaris unify {store.parent}'") from error
         self.database.execute(f"create view storage as {STORAGE}")
+
+    @cached_property
+    def about(self) -> dict:
+        """What store.json says: version, calls, and what of MPI found no partner."""
+        return about(self.store)
 
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         return self.database.sql(sql)

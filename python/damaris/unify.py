@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from damaris import kernel, processes, store
+from damaris import kernel, levels, processes, store
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
+from damaris.messages import Meetings
 from damaris.objects import Handles, Objects
 from damaris.progress import progress
 
@@ -35,6 +36,7 @@ class Store:
         self.functions = kernel.functions()
         self.parts: list[Part] = []
         self.handles: list[Handles] = []
+        self.requests: list[np.ndarray] = []
         self.processes: list[processes.Process] = []
         self.losses: list[dict] = []
         self.objects = Objects()
@@ -59,6 +61,7 @@ class Store:
             self.lose(number, f"{path.name}: {decoded.damage}")
         self.processes.append(process)
         self.handles.append(handles)
+        self.requests.append(decoded.requests)
         self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, handles.numbers(), np.zeros(1, np.int32)))
         self.rows += len(decoded.calls)
 
@@ -75,13 +78,31 @@ class Store:
             ids = self.objects.numbers(handles, dict(zip(part.numbers.tolist(), first_use.tolist(), strict=True)))
             part.objects = np.array([ids.get(number, 0) for number in part.numbers.tolist()], np.int32)
 
+    def meetings(self) -> Meetings:
+        found = Meetings(self.functions)
+        for part, handles, requests in zip(self.parts, self.handles, self.requests, strict=True):
+            found.add(part, handles, requests)
+        return found
+
+    def opens(self) -> pa.Table:
+        """What files were opened for: flags as of open(2)."""
+        has_flags = np.array([place == "flags" for place in self.functions.place])
+        rows = [np.flatnonzero(has_flags[part.calls["function"]] & (part.calls["offset"] >= 0)) for part in self.parts]
+        call = [part.first + mine for part, mine in zip(self.parts, rows, strict=True)]
+        flags = [part.calls["offset"][mine] for part, mine in zip(self.parts, rows, strict=True)]
+        return pa.table({name: np.concatenate(some or [np.empty(0, np.int64)]) for name, some in (("call", call), ("flags", flags))})
+
     def write(self, folder: Path) -> None:
         self.name_objects()
         Slabs(self.parts, self.functions).write(folder / "calls")
+        levels.write(self.parts, self.functions, folder / "levels")
+        met, alone = self.meetings().tables()
+        for name, table in (met | {"opens": self.opens()}).items():
+            pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
         tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
-        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "raw": state_of(self.raw),
+        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "raw": state_of(self.raw), **alone,
                  "running": sum(row["ended"] == "running" for row in tables["processes"])}  # fmt: skip
         (folder / "store.json").write_text(json.dumps(about) + "\n")
 

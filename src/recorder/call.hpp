@@ -115,9 +115,26 @@ class Call {
     duration_ = end - begin_;
   }
 
-  void end(std::uint16_t function, std::uint32_t object, std::uint64_t bytes, std::int64_t place) {
+  void write(std::uint16_t function, std::uint32_t object, std::uint64_t bytes, std::int64_t place) {
+    is_written_ = object != kDropped;
+    if (is_written_) put(this_thread, function, object, bytes, place);
+  }
+
+  // About a request of the call that has been written, see slot.hpp.
+  void add(trace::Auxiliary what, std::uint64_t handle, std::uint64_t bytes, std::int64_t place, std::uint8_t flags) const {
     Thread& thread = this_thread;
-    if (object != kDropped) put(thread, function, object, bytes, place);
+    trace::Slot* const slot = is_written_ ? room_for(thread, 1) : nullptr;
+    if (slot == nullptr) return;
+    slot->begin = handle;
+    slot->flags = flags;
+    slot->bytes = bytes >= trace::kLong ? trace::kLong : static_cast<std::uint32_t>(bytes);
+    slot->place = place;
+    __atomic_store_n(&slot->function, static_cast<std::uint16_t>(what), __ATOMIC_RELEASE);
+    ++thread.next;
+  }
+
+  void end() {
+    Thread& thread = this_thread;
     thread.depth = depth_;
     thread.quiet = nullptr;
     errno = errno_;
@@ -156,6 +173,7 @@ class Call {
   std::uint64_t begin_ = 0, duration_ = 0;
   unsigned depth_ = 0;
   int errno_ = 0, error_ = 0;
+  bool is_written_ = false;
 };
 
 }  // namespace damaris::recorder

@@ -12,12 +12,16 @@ real_address where the real function is. Keys:
   object  which object the call is about, a number of objects.hpp; asked before the call
   after   the same, asked after the call if it did not fail
   bytes   what it moved; asks: what it was asked to, of a write
-  place   its offset, `implicit` for the one of the descriptor; message(PEER,TAG), root or step
+  place   its offset, `implicit` for the one of the descriptor; message(PEER,TAG), root, step, flags, or of_comm(COMM), whose members call it together
   also    other names of the same function, each with its own wrapper
   list    the function that takes the arguments behind `...` as a va_list
   mode    the parameter with the flags by which open has a mode behind `...`
   more    the type of the one argument behind `...`
   status  the parameter that the program may leave out with MPI_STATUS_IGNORE
+  statuses  the same of MPI_STATUSES_IGNORE
+  starts  the request that it made
+  waits   COUNT,REQUESTS that it may complete, which it sets to null
+  ends    a call of mpi::Waiting that tells which of them it completed, or another statement about requests
   silent  1: what happens inside is not recorded
 Output: wrappers_LAYER.cpp, functions.json, by which a reader names numbers, and exports.map, the names that programs see.
 """
@@ -32,7 +36,7 @@ LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "damaris")  # a layer's func
 FIRST, STRIDE = 16, 100  # trace::kFirstCall
 PROTOTYPE = re.compile(r"(?P<kind>\w+) (?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)(?P<array>\[\d*\])?$")
-KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "more", "status", "silent"}
+KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "more", "status", "silent", "statuses", "starts", "waits", "ends"}
 ERRORS = {
     "errno": "is_negative(result), errno",
     "negative": "is_negative(result), static_cast<int>(result)",
@@ -70,7 +74,9 @@ class Probe:
     def role(self):
         """What `place` is to a reader."""
         place = self.keys.get("place")
-        return {None: None, "root": "root", "step": "step"}.get(place, "peer" if (place or "").startswith("message(") else "offset")
+        known = {None: None, "root": "root", "step": "step", "flags": "flags"}
+        called = {"message": "peer", "mpi::of_comm": "comm", "flags_of": "flags"}.get((place or "").partition("(")[0], "offset")
+        return "flags" if (place or "").startswith("O_") else known.get(place, called)
 
     def expression(self, key, default="0"):
         return self.keys.get(key, default).replace("$", "result").replace("@", "before")
@@ -115,7 +121,12 @@ class Probe:
         lines.append(f"const std::uint64_t bytes = call.failed ? 0 : moved({bytes_});")
         if counted:
             lines.append("if (object == kDropped) count_unrecorded(bytes);")
-        return [*lines, f"call.end({number}, object, bytes, call.failed ? trace::kNowhere : {self.place()});", end]
+        lines.append(f"call.write({number}, object, bytes, call.failed ? trace::kNowhere : {self.place()});")
+        if "starts" in self.keys:
+            lines.append(f"if (!call.failed) mpi::started(call,{self.keys['starts']});")
+        if "ends" in self.keys:
+            lines.append(f"if (!call.failed) {self.keys['ends']};")
+        return [*lines, "call.end();", end]
 
     def wrapper(self, name, number):
         signature, real_name, arguments = self.real(name)
@@ -141,6 +152,10 @@ class Probe:
         lines += ["Call call;", f"const bool recorded = call.enter(__builtin_frame_address(0), {self.is_first()});"]
         if "first" in self.table:
             lines.append(f"if (recorded) {self.table['first']};")
+        if "waits" in self.keys:
+            lines.append(f"mpi::Waiting waiting(recorded, {self.keys['waits']});")
+        if "statuses" in self.keys:
+            lines.append(f"if (recorded && {self.keys['statuses']} == MPI_STATUSES_IGNORE) {self.keys['statuses']} = waiting.statuses();")
         called = f"function({', '.join(arguments)});"
         lines += [*self.beginning(number), f"{called} const int result = 0;" if self.result == "void" else f"const auto result = {called}"]
         lines += ["va_end(list);"] if "list" in self.keys else []

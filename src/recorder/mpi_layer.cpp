@@ -1,12 +1,11 @@
 #include "recorder/mpi_layer.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstring>
 
 #include "recorder/call.hpp"
 #include "recorder/handles.hpp"
+#include "recorder/mpi_requests.hpp"
 #include "recorder/objects.hpp"
 #include "recorder/real.hpp"
 
@@ -42,21 +41,6 @@ const Forgetting forgetting{[] {
   comms.forget();
   files.forget();
 }};
-
-template <class Handle>
-std::uint64_t key(Handle handle) {
-  std::uint64_t key = 0;
-  std::memcpy(&key, &handle, sizeof handle);
-  return key;
-}
-
-// OpenMPI's handles are addresses of variables, which the program may have copies of: the loader says which count.
-template <class Handle>
-void find_handle(const void* beside, const char* name, Handle& handle) {
-  void* const used = ::dlsym(RTLD_DEFAULT, name);
-  void* const found = used != nullptr ? used : find_beside(beside, name);
-  std::memcpy(&handle, &found, sizeof handle);
-}
 
 // `id` is the same in all processes and for no other communicator of the job; "" where that is not known.
 Comm* describe(MPI_Comm comm, const char* id) {
@@ -113,6 +97,7 @@ void meet(const void* function) {
 #else
   library.null = MPI_COMM_NULL;
 #endif
+  meet_requests(function);
   __atomic_store_n(&library.met, true, __ATOMIC_RELEASE);
   this_thread.quiet = nullptr;
 }

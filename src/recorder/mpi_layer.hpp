@@ -6,9 +6,29 @@
 
 #include <mpi.h>
 
+#include <dlfcn.h>
+
 #include <cstdint>
+#include <cstring>
+
+#include "recorder/real.hpp"
 
 namespace damaris::recorder::mpi {
+
+template <class Handle>
+std::uint64_t key(Handle handle) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, &handle, sizeof handle);
+  return key;
+}
+
+// OpenMPI's handles are addresses of variables, which the program may have copies of: the loader says which count.
+template <class Handle>
+void find_handle(const void* beside, const char* name, Handle& handle) {
+  void* const used = ::dlsym(RTLD_DEFAULT, name);
+  void* const found = used != nullptr ? used : find_beside(beside, name);
+  std::memcpy(&handle, &found, sizeof handle);
+}
 
 // `function`: a real one of the library, by which the others are found.
 void meet(const void* function);

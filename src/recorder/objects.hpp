@@ -8,12 +8,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 #include "recorder/chunk.hpp"
 
 namespace damaris::recorder {
 
 inline bool has_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+// What fopen opens a file with.
+inline int flags_of(const char* mode) {
+  const int access = std::strchr(mode, '+') != nullptr ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
+  return access | (mode[0] == 'w' ? O_CREAT | O_TRUNC : mode[0] == 'a' ? O_CREAT | O_APPEND : 0);
+}
 
 inline bool is_copy(int command) { return command == F_DUPFD || command == F_DUPFD_CLOEXEC; }
 

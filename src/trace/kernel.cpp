@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/requests.hpp"
 #include "trace/slot.hpp"
 
 using damaris::trace::ChunkHead;
@@ -24,6 +25,7 @@ namespace trace = damaris::trace;
 
 struct dt_trace {
   std::vector<dt_call> calls;
+  std::vector<dt_request> requests;
   std::vector<dt_text> texts;
   std::deque<std::string> words;  // of the texts
   std::string damage;
@@ -44,6 +46,7 @@ std::size_t slots_of_text(const Slot& slot) { return (slot.bytes + sizeof(Slot) 
 // Slots behind this one that belong to it.
 std::size_t behind(const Slot& slot) {
   if (slot.function == trace::text) return slots_of_text(slot);
+  if (slot.function == trace::requested || slot.function == trace::completed) return 0;
   return (slot.flags & trace::has_more) != 0 ? 1 : 0;
 }
 
@@ -118,6 +121,14 @@ std::vector<Piece> pieces_of(dt_trace& found, File& file) {
     if (piece.is_sound()) piece.count = filled(found, slots.data() + kHead, slots.size() - kHead);
     pieces.push_back(piece);
   }
+}
+
+// 0: it is no file of the recorder.
+std::uint32_t version_of(File& file) {
+  ChunkHead head = {};
+  const std::vector<Slot>& slots = file.chunk(0);
+  if (slots.size() >= kHead) std::memcpy(&head, slots.data(), sizeof head);
+  return std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 ? head.version : 0;
 }
 
 // Whose file it is: a damaged head does not decide.
@@ -211,8 +222,10 @@ class Parents {
   std::vector<std::vector<std::size_t>> waiting_;  // by depth: calls whose parent has not come
 };
 
-void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
-  std::size_t most = 0;
+// Returns what calls say of requests.
+std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
+  std::vector<trace::RequestSlot> requests;
+  std::size_t most = 0, first = 0;
   for (const auto& [key, chunk] : chunks) most += chunk.count;
   found.calls.reserve(most);
   std::unique_ptr<Parents> parents;
@@ -222,6 +235,7 @@ void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t funct
       parents = std::make_unique<Parents>(found.calls);
       thread = key.first;
       sequence = -1;
+      first = found.calls.size();
     }
     if (static_cast<std::int64_t>(key.second) != ++sequence) {
       note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
@@ -242,11 +256,14 @@ void decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t funct
       } else if (slot.function >= trace::kFirstCall && slot.function < functions) {
         found.calls.push_back(call_of(slot, key.first));
         parents->add(found.calls.size() - 1);
+      } else if (slot.function == trace::requested || slot.function == trace::completed) {
+        if (found.calls.size() > first) requests.push_back({found.calls.size() - 1, slot});
       } else {
         note(found, "a slot of thread " + std::to_string(thread) + " is damaged");
       }
     }
   }
+  return requests;
 }
 
 bool is_earlier(const dt_call& x, const dt_call& y) {
@@ -266,13 +283,14 @@ std::vector<std::size_t> places(const std::vector<dt_call>& calls) {
   return place;
 }
 
-void put_at(std::vector<dt_call>& calls, const std::vector<std::size_t>& place) {
+void put_at(std::vector<dt_call>& calls, std::vector<trace::RequestSlot>& requests, const std::vector<std::size_t>& place) {
   std::vector<dt_call> sorted(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     dt_call& call = sorted[place[i]] = calls[i];
     if (call.parent >= 0) call.parent = static_cast<std::int64_t>(place[static_cast<std::size_t>(call.parent)]);
   }
   calls = std::move(sorted);
+  for (trace::RequestSlot& one : requests) one.call = place[one.call];
 }
 
 // Whether they are numbers of places, each once.
@@ -285,16 +303,16 @@ bool is_permutation(const std::vector<std::size_t>& place) {
   return true;
 }
 
-void sort_calls(std::vector<dt_call>& calls) {
+void sort_calls(std::vector<dt_call>& calls, std::vector<trace::RequestSlot>& requests) {
   std::vector<std::size_t> place = places(calls);
-  if (is_permutation(place)) put_at(calls, place);
+  if (is_permutation(place)) put_at(calls, requests, place);
   if (std::is_sorted(calls.begin(), calls.end(), is_earlier)) return;
   // Damaged slots, or threads that went on with the chunk of another.
   std::vector<std::size_t> order(calls.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return is_earlier(calls[a], calls[b]); });
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  put_at(calls, place);
+  put_at(calls, requests, place);
 }
 
 // The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
@@ -334,12 +352,18 @@ dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t funct
     return nullptr;
   }
   const Chunks chunks = chunks_of(*found, file);
+  if (const std::uint32_t version = version_of(file); chunks.empty() && version != 0 && version != trace::kVersion) {
+    std::snprintf(error, room, "%s is of version %u of the recorder, this damaris reads %u: use the one that recorded it", path,
+                  version, trace::kVersion);
+    return nullptr;
+  }
   if (chunks.empty()) {
     std::snprintf(error, room, "%s is no file of the recorder, or is cut before its first call", path);
     return nullptr;
   }
-  decode(*found, file, chunks, functions);
-  sort_calls(found->calls);
+  std::vector<trace::RequestSlot> requests = decode(*found, file, chunks, functions);
+  sort_calls(found->calls, requests);
+  found->requests = trace::pair_requests(found->calls, std::move(requests));
   sum_offsets(*found, roles);
   return found.release();
 } catch (const std::bad_alloc&) {
@@ -351,6 +375,10 @@ void dt_close(dt_trace* trace) { delete trace; }
 const dt_call* dt_calls(const dt_trace* trace, std::size_t* count) {
   *count = trace->calls.size();
   return trace->calls.data();
+}
+const dt_request* dt_requests(const dt_trace* trace, std::size_t* count) {
+  *count = trace->requests.size();
+  return trace->requests.data();
 }
 const dt_text* dt_texts(const dt_trace* trace, std::size_t* count) {
   *count = trace->texts.size();

@@ -37,6 +37,15 @@ typedef struct dt_text {
   size_t bytes;
 } dt_text;
 
+/* A request of MPI, or what a call received beside what it sent. */
+typedef struct dt_request {
+  int64_t start, done; /* indices of the calls that made and completed it; done is -1 if none did */
+  int64_t place;       /* of what was received, (source << 32) + tag, see slot.hpp; -1 without `done` */
+  uint64_t bytes;      /* that were received */
+  uint32_t flags;
+} dt_request;
+enum { dt_cancelled = 1, dt_released = 2, dt_half = 4 };
+
 typedef struct dt_trace dt_trace;
 
 /* What a reader knows of a function: it sets the offset of its object, it moves that by its bytes, its place is an offset. */
@@ -48,7 +57,14 @@ dt_trace* dt_open(const char* path, const uint8_t* roles, size_t functions, char
 void dt_close(dt_trace* trace);
 /* By thread, then by begin. */
 const dt_call* dt_calls(const dt_trace* trace, size_t* count);
+/* In the order in which they ended. */
+const dt_request* dt_requests(const dt_trace* trace, size_t* count);
 const dt_text* dt_texts(const dt_trace* trace, size_t* count);
+/* Adds to `ns`, `bins` times `layers` of them, how long each layer was innermost in each bin of a thread's time. The calls are in order of begin,
+ * those around others first; `layer` is their layer's number. Bins are `width` ns wide, from `origin` on; what lies outside counts nothing. */
+void dt_paint(const int64_t* begin, const int64_t* end, const uint8_t* layer, size_t count, int64_t origin, double width,
+              size_t bins, size_t layers, double* ns);
+
 /* "" if the file is whole. */
 const char* dt_damage(const dt_trace* trace);
 

@@ -35,6 +35,9 @@ enum Auxiliary : std::uint16_t {
   more = 1,     // of the slot before: begin = duration, place = bytes or error
   text = 2,     // `bytes` bytes of text follow in whole slots; `flags`: its Text
   started = 3,  // a write that has not returned: `duration` is its function. The slot of the write overwrites it
+  // Of the call before it in its thread; `begin` is the handle of MPI's request:
+  requested = 4,  // the call has made it
+  completed = 5,  // the call has waited for it; of what was received `place` is (source, tag). `flags`: its Completion
   kFirstCall = 16,
 };
 enum Text : std::uint8_t {
@@ -46,6 +49,12 @@ enum Text : std::uint8_t {
   renamed = 6,      // the path that the file `object` had until `begin`
 };
 
+enum Completion : std::uint8_t {
+  cancelled = 1,
+  released = 2,  // by MPI_Request_free: MPI completes it some time
+  half = 4,      // there is no request: what a Sendrecv received
+};
+
 // (peer, tag) of a message, each -1 for any or none.
 constexpr std::int64_t message(int peer, int tag) {
   return static_cast<std::int64_t>(std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 | static_cast<std::uint32_t>(tag));
@@ -53,7 +62,7 @@ constexpr std::int64_t message(int peer, int tag) {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr char kMagic[8] = {'D', 'C', 'T', 'R', 'A', 'C', 'E', '\0'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 // The first two slots of a chunk. A thread fills one again and again; each full one is copied to the end of the file. So a reader may meet a
 // (thread, sequence) twice after a kill, and takes it once.

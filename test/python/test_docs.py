@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -95,18 +96,41 @@ def test_the_store_is_read_by_duckdb_alone(printed, place, monkeypatch):
     (place / "run").symlink_to("melt")
     monkeypatch.chdir(place)
     answers = [duckdb.sql(question).fetchall() for text in blocks("trace-format.md", "sql") for question in text.split(";") if question.strip()]
-    assert len(answers) == 4
+    assert len(answers) == 5
     assert {(name, rank): count for name, rank, _, count, _ in answers[0]}[f"{place}/dump.mpiio", 0] == (place / "dump.mpiio").stat().st_size
-    assert answers[1] == [] and answers[2][0][0] > 1000 and answers[3][0][1] == "exit"
+    assert answers[1] == [] and answers[3][0][0] > 1000 and answers[4][0][1] == "exit"
+    assert {pair[:2] for pair in answers[2]} == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 
 def test_the_format_page_names_each_column(printed, place):
     page = (DOCS / "trace-format.md").read_text()
-    for table in ("calls/*", "objects", "processes", "losses"):
+    for table in ("calls/*", "objects", "processes", "losses", "messages", "collectives", "requests", "members"):
         described = duckdb.sql(f"describe select * from '{place}/melt/store/{table}.parquet'").fetchall()
-        named = page.split(f"### {table.removesuffix('/*')}\n")[1].split("###")[0]
+        together = table in ("messages", "collectives", "requests", "members")
+        named = page.split("### messages," if together else f"### {table.removesuffix('/*')}\n")[1].split("###")[0]
+        named = named.split(f"| {table} |")[1].split("\n\n")[0] if together else named
         first_cells = {word for line in named.splitlines() if line.startswith("| ") for word in line.split("|")[1].replace(",", " ").split()}
         assert {name for name, *_ in described} <= first_cells, table
+
+
+def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
+    assert printed
+    output = "".join(do(place, ["bash", "-euc", text]) for text in blocks("replay.md", "sh"))
+    [virtual] = re.findall(r"virtual time [\d.]+ s, recorded [\d.]+ s \((.*?) %\)", output)
+    assert abs(float(virtual)) < 0.5
+    assert output.count("replayed in") == 2 and (place / "r.html").stat().st_size > 0
+    assert json.loads((place / "r.json").read_text())
+    assert not list(place.glob("damaris-replay.*"))
+
+
+def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):
+    [served, listed, page] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
+    assert printed and served == ["damaris", "view", "melt"]
+    with subprocess.Popen(listed, cwd=place, stdout=subprocess.PIPE, text=True) as viewer:
+        assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S{32}$", viewer.stdout.readline())
+        viewer.send_signal(signal.SIGINT)
+    do(place, page)
+    assert (place / "melt.html").stat().st_size > 300_000
 
 
 def test_the_slow_checkpoint_is_found_and_mended(place):

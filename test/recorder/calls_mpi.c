@@ -72,6 +72,33 @@ static void send(void) {
   CALL(MPI_Recv, to, kCount, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &statuses[0]);
   print("status", statuses[0].MPI_SOURCE == other && statuses[0].MPI_TAG == 4, 0);
   BOTH(MPI_Wait, &requests[1], MPI_STATUS_IGNORE);
+  BOTH(MPI_Sendrecv_replace, to, 1, MPI_DOUBLE, other, 3, other, 3, MPI_COMM_WORLD, &statuses[0]);
+}
+
+/* Each starts a send of tag 7 to the other one; the receive is there before, as Irsend needs it. */
+#define START(name)                                                               \
+  do {                                                                            \
+    receive(7);                                                                   \
+    MPI_Barrier(MPI_COMM_WORLD);                                                  \
+    CALL(name, from, kCount, MPI_DOUBLE, other, 7, MPI_COMM_WORLD, &requests[1]); \
+    CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);                          \
+    sum_up(#name);                                                                \
+  } while (0)
+
+static void start(void) {
+  START(MPI_Issend);
+  START(PMPI_Issend);
+  START(MPI_Ibsend);
+  START(PMPI_Ibsend);
+  START(MPI_Irsend);
+  START(PMPI_Irsend);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Isend(from, 1, MPI_DOUBLE, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &requests[0]);
+    if (i == 0)
+      CALL(MPI_Request_free, &requests[0]);
+    else
+      CALL(PMPI_Request_free, &requests[0]);
+  }
 }
 
 /* Errors of this communicator return; those of the world, as at first, would end the program. */
@@ -111,6 +138,15 @@ static void finish_by_tests(void) {
   BOTH(MPI_Test, &requests[0], &done, MPI_STATUS_IGNORE);
   BOTH(MPI_Testall, 4, requests, &done, MPI_STATUSES_IGNORE);
 }
+static void finish_by_tests_of_some(void) {
+  int index, done = 0, indices[4];
+  for (int i = 0; i < 2; ++i)
+    for (done = 0; !done;)
+      (i == 0 ? MPI_Testany : PMPI_Testany)(4, requests, &index, &done, i == 0 ? &statuses[0] : MPI_STATUS_IGNORE);
+  for (int left = 2; left > 0; left -= done) (left == 2 ? MPI_Testsome : PMPI_Testsome)(4, requests, &done, indices, statuses);
+  BOTH(MPI_Testany, 4, requests, &index, &done, MPI_STATUS_IGNORE);
+  BOTH(MPI_Testsome, 4, requests, &done, indices, MPI_STATUSES_IGNORE);
+}
 static void finish_not(void) {}
 
 static void collective(void) {
@@ -122,6 +158,10 @@ static void collective(void) {
   sum_up("reduced");
   BOTH(MPI_Allreduce, MPI_IN_PLACE, to, kCount, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   BOTH(MPI_Scan, from, to, kCount, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  BOTH(MPI_Exscan, from, to, kCount, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  BOTH(MPI_Reduce_scatter, from, to, each, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  BOTH(MPI_Reduce_scatter_block, from, to, kCount, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  sum_up("summed");
   BOTH(MPI_Gather, from, kCount, MPI_DOUBLE, to, kCount, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   BOTH(MPI_Gatherv, from, kCount, MPI_DOUBLE, to, each, places, MPI_DOUBLE, 1, MPI_COMM_WORLD);
   BOTH(MPI_Allgather, from, kCount, MPI_DOUBLE, to, kCount, MPI_DOUBLE, MPI_COMM_WORLD);
@@ -209,8 +249,10 @@ int main(int count, char** words) {
   fail_to_send();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   send();
+  start();
   exchange(finish_any);
   exchange(finish_by_tests);
+  exchange(finish_by_tests_of_some);
   exchange(finish_not);
   collective();
   communicators();

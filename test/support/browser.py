@@ -27,7 +27,7 @@ class Browser:
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-crash-reporter", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
+                     "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
                      f"--user-data-dir={self.profile.name}"):  # fmt: skip
             options.add_argument(word)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -39,10 +39,11 @@ class Browser:
         self.driver.quit()
         self.profile.cleanup()
 
-    def open(self, page: Path, width: int) -> None:
+    def open(self, page: Path | str, width: int) -> None:
+        """A file, or an address on this machine."""
         self.driver.get_log("browser"), self.driver.get_log("performance")  # of the page before
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-        self.driver.get(page.absolute().as_uri())
+        self.driver.get(page if isinstance(page, str) else page.absolute().as_uri())
 
     def ask(self, script: str, *arguments):
         """What a script in the page returns."""

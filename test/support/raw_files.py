@@ -9,13 +9,13 @@ SLOT = np.dtype([("begin", "u8"), ("duration", "u4"), ("function", "u2"), ("dept
 CHUNK = 1 << 20
 SLOTS = CHUNK // SLOT.itemsize - 2  # behind the head
 LONG, NOWHERE, IMPLICIT = 2**32 - 1, -(2**63), -(2**63) + 1
-MORE, TEXT, STARTED = 1, 2, 3
+MORE, TEXT, STARTED, REQUESTED, COMPLETED = 1, 2, 3, 4, 5
 PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
 FAILED, HAS_MORE, CUT = 1, 2, 4
 
 
 def head(thread: int, sequence: int, identity: int) -> bytes:
-    return struct.pack("<8sIIIIQ32x", b"DCTRACE", 1, CHUNK, thread, sequence, identity)
+    return struct.pack("<8sIIIIQ32x", b"DCTRACE", 2, CHUNK, thread, sequence, identity)
 
 
 def slot(function, begin=0, duration=0, depth=0, flags=0, object=0, bytes=0, place=NOWHERE) -> bytes:
@@ -28,6 +28,18 @@ def call(function, begin, end, depth=0, object=0, bytes=0, place=NOWHERE, error=
     flags = HAS_MORE | (FAILED if error is not None else 0)
     first = slot(function, begin, min(end - begin, LONG), depth, flags, object, min(bytes, LONG), place)
     return first + slot(MORE, end - begin, place=bytes if error is None else error)
+
+
+def requested(handle) -> bytes:
+    return slot(REQUESTED, handle)
+
+
+def completed(handle, source=-1, tag=-1, bytes=0, flags=0) -> bytes:
+    return slot(COMPLETED, handle, 0, 0, flags, 0, bytes, message(source, tag))
+
+
+def message(peer, tag) -> int:
+    return (peer << 32) + (tag & 0xFFFFFFFF) if peer >= 0 else NOWHERE
 
 
 def text(what, words: str, object=0, place=0, begin=0) -> bytes:

@@ -23,6 +23,7 @@ from processes
 """
 CUT = "select count(*) from calls where flags & 4 <> 0"
 LOSSES = "select why, sum(calls), count(distinct process) from losses group by why order by why limit 6"
+ALONE = {"sends_alone": "send", "receives_alone": "receive", "collectives_lacking": "collective call"}  # of a store, what found no partner
 FILES = 8  # on the screen
 
 
@@ -66,6 +67,9 @@ def warnings(run, hosts: int, killed: int, running: int, unknown: int) -> Iterat
         yield f"How {text.many(unknown, 'process')} ended is not known: the raw file is damaged."
     if cut := run.query(CUT).fetchall()[0][0]:
         yield f"{text.many(cut, 'write')} had not returned when the process died: counted with all bytes that they were given."
+    if missing := [text.many(count, what) for key, what in ALONE.items() if (count := run.about.get(key))]:
+        yield (f"Without a partner: {', '.join(missing)}. Ranks were not recorded or killed, a program left them so, or a function of MPI is not "
+               "recorded; damaris plan leaves them out.")  # fmt: skip
     for why, calls, processes in run.query(LOSSES).fetchall():
         lost = f", {text.many(calls, 'call')} lost" if calls else ""
         where = f" ({text.many(processes, 'process')})" if processes > 1 else ""

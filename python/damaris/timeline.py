@@ -1,0 +1,225 @@
+"""What the viewer shows of a recording: rasters of any window, and what lies under it."""
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from damaris import kernel, levels
+from damaris.errors import Refused
+from damaris.kernel import LAYERS
+from damaris.pictures import LAYERS as COLORS
+from damaris.store import Recording
+
+MOST_LINES = 2000  # messages and collective calls in a picture
+MOST_ROWS = 1000  # of an answer
+FINE = 3  # pixels: bins wider than that are painted from the calls
+SQL = re.compile(r"\s*(select|with|from|describe|show|summarize)\b", re.IGNORECASE)
+LAYER = "list_position(['" + "', '".join(LAYERS) + "'], layer) - 1"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Times in ns from the begin of the recording, rows from `first` up to, without, `last`."""
+
+    begin: float
+    end: float
+    first: int
+    last: int
+
+
+class Timeline:
+    """Its methods may be called by several threads: each uses a connection of its own."""
+
+    def __init__(self, run: Recording):
+        self.run = run
+        folder = run.store / "levels"
+        try:
+            about = json.loads((folder / "levels.json").read_text())
+            self.levels = [np.load(folder / f"{number}.npy", mmap_mode="r") for number in range(len(list(folder.glob("*.npy"))))]
+        except (OSError, ValueError) as error:
+            raise Refused(f"'{run.store}' has no levels, which the picture is made of; make them with 'damaris unify {run.store.parent}'") from error
+        self.begin, self.end, rows = about["begin"], about["end"], about["rows"]
+        ranks = dict(self.rows_of("select id, coalesce(rank, 1000000000 + id) from processes"))
+        self.order = sorted(range(len(rows)), key=lambda at: (ranks[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
+        self.threads = [tuple(rows[at]) for at in self.order]  # process and thread of each row
+        self.row = {thread: row for row, thread in enumerate(self.threads)}
+
+    def rows_of(self, sql: str) -> list[tuple]:
+        return self.run.database.cursor().execute(sql).fetchall()
+
+    def about(self) -> dict:
+        """What a page needs first. Labels are ranks, or pids."""
+        facts = {one[0]: one[1:] for one in self.rows_of("select id, rank, host, pid, program, ended from processes")}
+        many = {process for process, thread in self.threads if thread}
+
+        def label(process, thread):
+            rank, _, pid, program, _ = facts[process]
+            name = f"rank {rank}" if rank is not None else f"{Path(program).name} {pid}"
+            return f"{name} thread {thread}" if process in many else name
+
+        losses = [why + (f", {calls:,} calls" if calls else "") for why, calls in self.rows_of("select why, sum(calls) from losses group by why")]
+        hosts = len({host for _, host, *_ in facts.values()})
+        if hosts > 1:
+            losses.append(f"times are by the clocks of {hosts} hosts, how far these differ is not known")
+        return {
+            "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
+            "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
+            "killed": [self.row[process, thread] for process, thread in self.threads if facts[process][4] == "killed"],
+        }  # fmt: skip
+
+    def program(self) -> str:
+        from damaris.verbs.info import command
+
+        return command(self.run.store.parent)
+
+    def raster(self, window: Window, width: int) -> bytes:
+        """Two bytes a pixel, see damaris.levels, row by row."""
+        first, last = max(window.first, 0), min(window.last, len(self.threads))
+        pixel = (window.end - window.begin) / width
+        finest = (self.end - self.begin) / self.levels[0].shape[1]
+        if finest > FINE * pixel:
+            return self.painted(window, first, last, width).tobytes()
+        fitting = [level for level in self.levels if (self.end - self.begin) / level.shape[1] <= pixel] or self.levels[:1]
+        return self.sampled(fitting[-1], window, first, last, width).tobytes()
+
+    def sampled(self, level: np.ndarray, window: Window, first: int, last: int, width: int) -> np.ndarray:
+        """Of the bins in a pixel the one with most in it."""
+        bins, duration = level.shape[1], self.end - self.begin
+        edges = (window.begin + (window.end - window.begin) * np.arange(width + 1) / width) / duration * bins
+        rows = np.asarray(level[self.order[first:last]])
+        best = np.zeros((len(rows), width, 2), np.uint8)
+        start, count = np.floor(edges[:-1]).astype(np.int64), int(np.ceil(np.diff(edges).max(initial=1)))
+        for step in range(count):
+            at = start + step
+            inside = (at >= 0) & (at < bins) & ((at < edges[1:]) | (step == 0))
+            found = rows[:, np.clip(at, 0, bins - 1)]
+            better = inside[None, :] & (found[..., 1] > best[..., 1])
+            best[better] = found[better]
+        return best
+
+    def painted(self, window: Window, first: int, last: int, width: int) -> np.ndarray:
+        result = np.zeros((max(last - first, 0), width, 2), np.uint8)
+        processes = sorted({process for process, _ in self.threads[first:last]})
+        if not processes:
+            return result
+        begin, end = self.begin + int(window.begin), self.begin + int(np.ceil(window.end))
+        calls = self.run.database.cursor().execute(
+            f'select process, thread, "begin", "end", ({LAYER})::utinyint as layer from calls where "begin" < {end} and "end" > {begin} '
+            f"and process between {processes[0]} and {processes[-1]} order by process, thread, \"begin\", depth").fetchnumpy()  # fmt: skip
+        key = calls["process"].astype(np.int64) << 32 | calls["thread"]
+        edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1)) if len(key) else []
+        pixel = (window.end - window.begin) / width
+        for at, until in zip(edges[:-1], edges[1:], strict=True):
+            row = self.row[int(calls["process"][at]), int(calls["thread"][at])]
+            if first <= row < last:
+                ns = kernel.paint(calls["begin"][at:until], calls["end"][at:until], calls["layer"][at:until], begin, pixel, width)
+                result[row - first] = levels.shade(ns, pixel)
+        return result
+
+    def stack(self, row: int, time: float, slack: float = 0) -> list[dict]:
+        """The calls of a row at a time, or within `slack` ns of it, the outermost first."""
+        if not 0 <= row < len(self.threads):
+            return []
+        process, thread = self.threads[row]
+        at = self.begin + int(time)
+        rows = self.rows_of(f"""
+            select c.layer, c.function, c."begin" - {self.begin}, c."end" - c."begin", o.name, c.bytes, c."offset", c.peer, c.tag, c.error, c.kind
+            from calls c left join objects o on o.id = c.object where c.process = {process} and c.thread = {thread}
+            and c."begin" <= {at + int(slack)} and c."end" >= {at - int(slack)} order by c."begin", c.depth limit 30""")
+        names = ("layer", "function", "begin", "ns", "object", "bytes", "offset", "peer", "tag", "error", "kind")
+        return [dict(zip(names, one, strict=True)) for one in rows]
+
+    @cached_property
+    def row_of_process(self) -> dict[int, int]:
+        return {process: row for row, (process, thread) in reversed(list(enumerate(self.threads))) if thread >= 0}
+
+    def lines(self, window: Window, most: int = MOST_LINES) -> dict:
+        """Messages as [begin, row, end, row], collective calls as [[begin, row], ...] each; both are empty if there are too many to see."""
+        begin, end = self.begin + int(window.begin), self.begin + int(window.end)
+        messages = self.rows_of(f"""select sent - {self.begin}, source, received - {self.begin}, target from messages
+            where sent < {end} and received > {begin} limit {most + 1}""")
+        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join calls c on c.id = call
+            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""")
+        row = self.row_of_process
+        shown = [[sent, row[source], received, row[target]] for sent, source, received, target in messages]
+        return {
+            "messages": shown if len(messages) <= most else [],
+            "collectives": [[[time, row[process]] for time, process in members] for _, members in met] if len(met) <= most else [],
+        }
+
+    def statistics(self, window: Window) -> dict:
+        """What the calls of a window are: by layer and function, the time inside the window."""
+        begin, end = self.begin + int(window.begin), self.begin + int(window.end)
+        shown = ", ".join(f"({process}, {thread})" for process, thread in self.threads[window.first : window.last])
+        return self.answer(f"""select layer, function, count(*) as calls, sum(bytes)::bigint as bytes,
+            round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from calls
+            where "begin" < {end} and "end" > {begin} and (process, thread) in ({shown or '(-1, -1)'}) and top group by all order by seconds desc""")
+
+    def answer(self, sql: str) -> dict:
+        found = self.run.database.cursor().execute(sql)
+        rows = found.fetchmany(MOST_ROWS + 1)
+        return {"columns": [column[0] for column in found.description], "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
+
+    def ask(self, words: str) -> dict:
+        """A question of IOPro with its picture, or SQL."""
+        import duckdb
+
+        try:
+            if SQL.match(words):
+                return self.answer(words)
+            from damaris.grammar import parse
+            from damaris.latency import Answers
+
+            question = parse(words)
+            found = Answers(self.run.database.cursor()).ask(question)
+            columns, rows = found.columns, found.fetchall()
+        except (duckdb.Error, Refused) as error:
+            return {"error": str(error)}
+        shown = [[plain(value) for value in row] for row in rows[:MOST_ROWS]]
+        picture = picture_of(question, [dict(zip(columns, row, strict=True)) for row in rows])
+        return {"columns": columns, "rows": shown, "more": len(rows) > MOST_ROWS, "picture": picture}
+
+    def findings(self) -> list[dict]:
+        from damaris.findings import Facts, find
+
+        # It makes tables in its connection, while others ask.
+        found, rows = find(Facts(Recording(self.run.store))), self.row_of_process
+        return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in found]
+
+    def when(self, sql: str) -> dict:
+        """The time of the calls that a finding's question gives; empty if it gives no calls."""
+        import duckdb
+
+        try:
+            [(begin, end)] = self.rows_of(f'select min("begin") - {self.begin}, max("end") - {self.begin} from ({sql})')
+        except duckdb.Error:
+            return {}
+        return {} if begin is None else {"begin": begin, "end": end}
+
+
+def plain(value):
+    """What JSON can hold."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating):
+        return None if value != value else float(value)
+    return int(value) if isinstance(value, np.integer) else str(value)
+
+
+def picture_of(question, rows: list[dict]) -> str | None:
+    """The source of an image; None for an answer that is none."""
+    from damaris.pictures import draw
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "answer.png"
+        try:
+            draw(question, rows, path)
+        except Refused:
+            return None
+        return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -1,0 +1,1 @@
+"""The viewer: a server on this machine, and its page."""

@@ -1,0 +1,115 @@
+// The picture: rasters, axes and lines. A view has begin and end in ns, first and last in rows, all fractional.
+'use strict';
+
+class Drawing {
+  constructor(about) {
+    this.about = about;
+    this.canvas = document.getElementById('canvas');
+    this.context = this.canvas.getContext('2d');
+    this.raster = null;  // { image, begin, end, first, last } of what has come last
+    this.lines = { messages: [], collectives: [] };
+    this.colors = about.colors.map((color) => d3.rgb(color));
+  }
+
+  get width() { return this.canvas.clientWidth; }
+  get height() { return this.canvas.clientHeight; }
+
+  // bytes: two a pixel: layer + 1, and its share.
+  show(window, width, bytes) {
+    const rows = bytes.length / 2 / width;
+    if (!rows) return;
+    const image = document.createElement('canvas');
+    image.width = width;
+    image.height = rows;
+    const pixels = new ImageData(width, rows);
+    for (let i = 0; i < width * rows; ++i) {
+      const layer = bytes[2 * i];
+      if (!layer) continue;
+      const { r, g, b } = this.colors[layer - 1];
+      pixels.data.set([r, g, b, 70 + 185 * bytes[2 * i + 1] / 255], 4 * i);
+    }
+    image.getContext('2d').putImageData(pixels, 0, 0);
+    this.raster = { ...window, image };
+  }
+
+  x(view, time) { return (time - view.begin) / (view.end - view.begin) * this.width; }
+  y(view, row) { return (row - view.first) / (view.last - view.first) * this.height; }
+
+  draw(view) {
+    const { canvas, context, raster } = this, scale = devicePixelRatio || 1;
+    const [width, height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.imageSmoothingEnabled = false;
+    if (raster) {
+      const [left, top] = [this.x(view, raster.begin), this.y(view, raster.first)];
+      context.drawImage(raster.image, left, top, this.x(view, raster.end) - left, this.y(view, raster.last) - top);
+    }
+    this.drawEdges(view);
+    this.drawLines(view);
+    this.drawTimes(view);
+    this.drawNames(view);
+  }
+
+  // Between rows, where they are high enough.
+  drawEdges(view) {
+    if (this.height / (view.last - view.first) < 6) return;
+    this.context.fillStyle = getComputedStyle(document.body).backgroundColor;
+    for (let row = Math.ceil(view.first); row < view.last; ++row) this.context.fillRect(0, this.y(view, row) - 1, this.width, 2);
+  }
+
+  drawLines(view) {
+    const { context } = this, half = 0.5, dark = matchMedia('(prefers-color-scheme: dark)').matches;
+    context.lineWidth = 1;
+    context.strokeStyle = dark ? 'rgba(255,255,255,.55)' : 'rgba(0,0,0,.5)';
+    context.beginPath();
+    for (const [sent, from, received, to] of this.lines.messages) {
+      context.moveTo(this.x(view, sent), this.y(view, from + half));
+      context.lineTo(this.x(view, received), this.y(view, to + half));
+    }
+    context.stroke();
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    for (const members of this.lines.collectives)
+      members.forEach(([time, row], i) => context[i ? 'lineTo' : 'moveTo'](this.x(view, time), this.y(view, row + half)));
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  drawTimes(view) {
+    const unit = view.end - view.begin > 1e9 ? [1e9, 's'] : view.end - view.begin > 2e6 ? [1e6, 'ms'] : [1e3, 'µs'];
+    const scale = d3.scaleLinear([view.begin / unit[0], view.end / unit[0]], [0, this.width]);
+    const svg = d3.select('#times');
+    const axis = svg.selectAll('g').data([0]).join('g').attr('transform', 'translate(0,26)');
+    axis.call(d3.axisTop(scale).ticks(Math.max(2, this.width / 110)).tickFormat((t) => `${d3.format(',')(+t.toFixed(9))} ${unit[1]}`));
+  }
+
+  drawNames(view) {
+    const room = this.height / (view.last - view.first), step = Math.max(1, Math.ceil(14 / room));
+    const rows = d3.range(Math.max(0, Math.floor(view.first)), Math.min(this.about.rows.length, Math.ceil(view.last)))
+      .filter((row) => row % step === 0);
+    d3.select('#names').selectAll('text').data(rows).join('text').attr('x', 86).attr('text-anchor', 'end')
+      .attr('y', (row) => this.y(view, row + Math.min(step, 1) / 2) + 4)
+      .text((row) => this.about.rows[row] + (this.about.killed.includes(row) ? ' †' : ''));
+  }
+}
+
+// Fills `place` with an answer: columns and rows, an error, a picture.
+function tabulate(place, answer) {
+  place = d3.select(place).html('');
+  if (answer.error) { place.append('p').attr('class', 'error').text(answer.error); return; }
+  if (answer.picture) place.append('img').attr('src', answer.picture).attr('alt', 'Picture of the answer; its numbers are in the table below.');
+  if (!answer.rows.length) { place.append('p').attr('class', 'hint').text('Nothing is like that.'); return; }
+  const table = place.append('table');
+  table.append('thead').append('tr').selectAll('th').data(answer.columns).join('th').attr('scope', 'col').text((name) => name);
+  table.append('tbody').selectAll('tr').data(answer.rows).join('tr').selectAll('td').data((row) => row).join('td')
+    .attr('class', (value) => typeof value === 'number' ? 'number' : null)
+    .text((value) => typeof value === 'number' ? (Number.isInteger(value) ? d3.format(',')(value) : d3.format('.6~g')(value)) : value ?? '');
+  if (answer.more) place.append('p').attr('class', 'hint').text('More rows are left out; damaris query gives all.');
+}
+
+function duration(ns) {
+  const [value, unit] = ns >= 1e9 ? [ns / 1e9, 's'] : ns >= 1e6 ? [ns / 1e6, 'ms'] : ns >= 1e3 ? [ns / 1e3, 'µs'] : [ns, 'ns'];
+  return `${d3.format('.4~g')(value)} ${unit}`;
+}
