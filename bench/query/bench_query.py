@@ -18,6 +18,8 @@ from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, positive, run_benchmark  # noqa: E402
 from rows import row  # noqa: E402
 
+import other_tool  # noqa: E402
+
 EVERYTHING = ("Latency Breakdown Inclusive", "Latency Breakdown Exclusive", "Latency Operation Avg", "Latency Operation Max", "Latency Operation Min", "Throughput",
               "Energy [10] [5]", "Call", "Communication", "Targets", "Accesses", "Latency Segment [0-1]")  # fmt: skip
 RANGES = ("Latency Breakdown Inclusive [0-3] [1-10]", "Latency Breakdown Exclusive [0-3] [1-10]", "Latency Operation List [0-3] [1-10]",
@@ -77,9 +79,18 @@ def measure(folder, options):
             row("page of the report, GiB", spread(one[1] / 2**30 for one in large), "lower", 2, 1),
             row("questions, of ten times the calls, x", spread(growth), "lower", 12, 10),
             row("page, of ten times the calls, x", spread(one[0] / small[0][0] for one in large), "lower", 12, 10)]  # fmt: skip
-    table = dict(text=f"{options.slots:,} calls; seconds, medians of {options.repeats}.", heads=["question", "seconds"],
-                 lines=[[question, f"{times[0]:.3f}"] for question, times in found.items()])  # fmt: skip
-    return dict(settings=dict(slots=options.slots, repeats=options.repeats), details=found, rows=rows, table=table, notes=[])
+    text, compared = f"{options.slots:,} calls; seconds, medians of {options.repeats}.", []
+    why_not = other_tool.why_not()
+    if not why_not:
+        writes = options.slots // 10
+        first, both, compared = other_tool.compare(folder / "other", writes, options.repeats)
+        rows += [row("first answer from the raw trace, dftracer-utils' time by ours, x", spread(first), "higher", 1, 3),
+                 row("all answers that both give, the same, x", spread(both), "higher", 1, 3)]  # fmt: skip
+        text += f" Where there are two: processes that ask a recording of {writes:,} writes, the first from the raw trace."
+    table = dict(text=text, heads=["question", "damaris", "dftracer-utils"],
+                 lines=[*([question, f"{times[0]:.3f}", ""] for question, times in found.items()), *compared])  # fmt: skip
+    return dict(settings=dict(slots=options.slots, repeats=options.repeats), details=found, rows=rows, table=table,
+                notes=[f"not compared with dftracer-utils: {why_not}"] if why_not else [])  # fmt: skip
 
 
 def spread(values):

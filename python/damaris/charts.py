@@ -111,7 +111,8 @@ class Charts:
             if most[kind]:
                 figure.add_scatter(x=seconds, y=values, name=kind, line={"color": color, "shape": "hv"})
         figure.update_layout(xaxis_title="seconds", yaxis_title="bytes/s")
-        return Chart("Bandwidth over time", f"All processes together; at most {size(most['write'])}/s written and {size(most['read'])}/s read.", figure)
+        says = " and ".join(f"at most {size(most[kind])}/s {word}" if most[kind] else f"nothing {word}" for kind, word in (("write", "written"), ("read", "read")))
+        return Chart("Bandwidth over time", f"All processes together; {says}.", figure)
 
     def write_phases(self) -> Chart | None:
         """As figure 1 of the paper on dedicated cores: how long each process is in each phase."""
@@ -122,11 +123,11 @@ class Charts:
         for lane, phase, seconds in self.rows(f"""select {self.lane()}, phase, sum(ns) / 1e9 from moments join phases using (bin)
                 where kind in ('write', 'sync') group by all"""):
             values[lane, phase] += seconds
-        lengths = [end - begin for begin, end, *_ in found]
+        slowest = [row[5] for row in found]
         figure = go.Figure(go.Heatmap(z=values, x=[f"{begin:.3g} s" for begin, *_ in found], y=self.lane_names(), colorscale=BLUES, colorbar={"title": "seconds"}))
         figure.update_layout(xaxis={"title": "write phase, by its begin", "type": "category"}, yaxis={"title": "process", "type": "category"},
                              height=max(220, min(18 * self.lanes + 120, 640)))  # fmt: skip
-        return Chart("Write phases", f"How long each process writes in each of {len(found)} phases, which took {min(lengths):.3g} to {max(lengths):.3g} s.", figure)
+        return Chart("Write phases", f"How long each process writes in each of {len(found)} phases; the slowest takes {min(slowest):.3g} to {max(slowest):.3g} s.", figure)
 
     def access_sizes(self) -> Chart | None:
         rows = self.rows("select kind, class, sum(count) from accesses where kind in ('read', 'write') and class is not null group by all order by all")

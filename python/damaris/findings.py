@@ -168,7 +168,7 @@ def irregular(facts: Facts) -> Iterator[Case]:
     if slow:
         begin, _, _, ranks, _, longest = max(slow, key=lambda row: row[5])
         yield Case(sum(max(0, row[4] - usual_all) for row in slow), ranks,
-                   f"in {len(slow)} of {len(alike)} write phases with as many bytes, writing took a process more than twice the usual {usual:.3g} s; "
+                   f"In {len(slow)} of {len(alike)} write phases with as many bytes, writing took a process more than twice the usual {usual:.3g} s; "
                    f"the longest, at {begin:.3g} s, {longest:.3g} s",
                    "select process, \"begin\", ns / 1e9, bytes, name from storage where kind in ('write', 'sync') order by ns desc limit 50")  # fmt: skip
 
@@ -184,7 +184,7 @@ def slow_target(facts: Facts) -> Iterator[Case]:
         select name, ranks, seconds, cost / usual, bytes * (cost - usual) / 1e9, files from compared
         where files >= 4 and cost > 3 * usual and others > 3 * usual order by 5 desc limit 1""")
     for name, ranks, seconds, times, beyond, files in rows:
-        yield Case(beyond, ranks, f"a byte of {name} took {times:.1f} times as long as one of the {files - 1} files like it; {seconds:.3g} s in all",
+        yield Case(beyond, ranks, f"A byte of {name} took {times:.1f} times as long as one of the {files - 1} files like it; {seconds:.3g} s in all",
                    "select name, sum(bytes), sum(ns) / 1e9, sum(ns) / sum(bytes) as ns_by_byte from storage where kind = 'write' and bytes > 0 group by all order by 4 desc")  # fmt: skip
 
 

@@ -154,13 +154,15 @@ class Answers:
             from rates group by server, process"""
 
     def energy(self, question):
-        """Joules of each target: active while it works for a call, idle for the rest of the call. The busy times are listed."""
+        """Joules of each target: active while it works for a call, or for the calls of a process, idle for the rest of their time. The busy times are
+        listed."""
         active, idle = question.number("active"), question.number("idle")
-        by = ", ".join(["process", *(["call"] if "call" in keys_of(question) else []), "server"])
-        whole = f'select asker as process, call, ("end" - "begin") / 1e9 as whole from ({self.scope(question, "c.id, c.root, c.begin, c.end")}) where id = root'
-        return f"""select {by}, sum(busy) as busy, sum(greatest(whole - busy, 0)) as idle,
-            {active} * sum(busy) + {idle} * sum(greatest(whole - busy, 0)) as joules
-            from ({self.busy(question, ("process", "call"))}) join ({whole}) using (process, call) group by all"""
+        keys = ["process", "call"] if "call" in keys_of(question) else ["process"]
+        by = ", ".join(keys)
+        whole = f"""select {by}, sum("end" - "begin") / 1e9 as whole
+            from (select asker as process, call, "begin", "end" from ({self.scope(question, 'c.id, c.root, c."begin", c."end"')}) where id = root) group by all"""
+        return f"""select {by}, server, busy, greatest(whole - busy, 0) as idle, {active} * busy + {idle} * greatest(whole - busy, 0) as joules
+            from ({self.busy(question, keys)}) join ({whole}) using ({by})"""
 
     def call(self, question):
         return f"select asker as process, server, count(*) as operations, sum(bytes)::bigint as bytes from ({self.operations(question)}) group by all"

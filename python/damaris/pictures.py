@@ -16,7 +16,7 @@ MOST_SERIES = 10  # of the others, the sum
 
 @dataclass
 class Bars:
-    """One panel: bars at labels, stacked by series, each with a text."""
+    """One panel: bars at labels, stacked by series, each with a text. `inside`: each series lies within the one before, in front of it."""
 
     title: str
     x: str
@@ -25,6 +25,8 @@ class Bars:
     series: dict[str, list[float]]
     texts: dict[str, list[str]] = field(default_factory=dict)
     log: bool = False
+    inside: bool = False
+    legend: str = ""  # what the series are
 
 
 def word_of(row, name) -> str:
@@ -56,7 +58,9 @@ def bars(title, rows, x, y, unit, series=None, text=None, log=False) -> Bars:
         values.setdefault(key, [0.0] * len(labels))[place[label_of(row, x)]] += float(row[y] or 0)
         if text:
             texts.setdefault(key, [""] * len(labels))[place[label_of(row, x)]] = f"{row[text]}"
-    return Bars(title, "-".join(x) or "all", unit, labels, values, texts, log)
+    order = [*LAYERS] if series == "layer" else []
+    values = {key: values[key] for key in sorted(values, key=lambda key: order.index(key) if key in order else len(order))}
+    return Bars(title, "-".join(x) or "all", unit, labels, values, texts, log, legend=series or "")
 
 
 def panels_of(question: Question, rows) -> list[Bars]:
@@ -65,7 +69,9 @@ def panels_of(question: Question, rows) -> list[Bars]:
     kind = question.words[0] if question.words[0] != "latency" else question.words[1]
     views = {view: [row for row in rows if row.get("view") == view] for view in ("process", "server")}
     if kind == "breakdown":
-        return [bars(title, rows, ("process", "call"), "seconds", "seconds", series="layer")]
+        panel = bars(title, rows, ("process", "call"), "seconds", "seconds", series="layer")
+        panel.inside = question.words[2] == "inclusive"  # the time of a layer has that of those below in it
+        return [panel]
     calls = ("process", "call", "sub")
     if kind == "operation" and question.words[2] == "list":
         in_parallel = rows and "target" not in rows[0]  # of a fragment several servers have a part
@@ -102,7 +108,7 @@ def draw_html(panels, path) -> None:
                                     marker_color=color_of(name, number)), row=row, col=1)  # fmt: skip
         figure.update_xaxes(title_text=panel.x, type="category", row=row, col=1)
         figure.update_yaxes(title_text=panel.y, type="log" if panel.log else "linear", row=row, col=1)
-    figure.update_layout(barmode="stack", template="plotly_white", height=420 * len(panels))
+    figure.update_layout(barmode="overlay" if panels[0].inside else "stack", legend_title_text=panels[0].legend if len(panels) == 1 else "", template="plotly_white", height=420 * len(panels))
     figure.write_html(path, include_plotlyjs=True)
 
 
@@ -117,7 +123,7 @@ def draw_static(panels, path) -> None:
     for axis, panel in zip(axes[:, 0], panels, strict=True):
         base = [0.0] * len(panel.labels)
         for number, (name, values) in enumerate(panel.series.items()):
-            drawn = axis.bar(range(len(values)), values, bottom=None if panel.log else base, color=color_of(name, number), label=name or None)
+            drawn = axis.bar(range(len(values)), values, bottom=None if panel.log or panel.inside else base, color=color_of(name, number), label=name or None)
             if name in panel.texts and len(values) <= 60:
                 axis.bar_label(drawn, panel.texts[name], fontsize=7)
             base = [low + value for low, value in zip(base, values, strict=True)]
@@ -126,7 +132,7 @@ def draw_static(panels, path) -> None:
         axis.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, yscale="log" if panel.log else "linear")
         axis.spines[["top", "right"]].set_visible(False)
         if any(panel.series):
-            axis.legend(frameon=False, fontsize=8, ncols=2)
+            axis.legend(title=panel.legend, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

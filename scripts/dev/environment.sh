@@ -49,7 +49,7 @@ dev_bench() {
     *) fail "bench: name a benchmark${1:+, not $1}: write queue persist reduce slots never-stops phases cm1 compression record query replay all; or --quick" ;;
   esac
   setup_for_use
-  case ${1:-} in phases | record | all) setup_bench_python ;; esac
+  case ${1:-} in phases | record | query | all) setup_bench_python ;; esac
   case ${1:-} in record | query) setup_trace_python ;; esac
   dev_build "$PRESET"
   use_built_tree

@@ -95,6 +95,7 @@ def test_the_first_look_says_most(shown):
     assert shown.ask("return document.querySelector('.lead').getBoundingClientRect().bottom") < 900
 
 
+@pytest.mark.parametrize("shown", [1280], indirect=True)
 def test_on_paper(shown, page, tmp_path):
     lead = " ".join(shown.ask("return document.querySelector('.lead').innerText").split())
     shown.print(tmp_path / "page.pdf")

@@ -118,6 +118,7 @@ def test_rows_are_told_apart_by_what_is_asked():
     assert [(row["process"], row["operations"]) for row in ask(rows, "Latency Operation Avg")] == [(0, 4)]
     assert [row["accesses"] for row in ask(rows, "Accesses")] == [4] and [row["accesses"] for row in ask(rows, "Accesses [-] [1-2]")] == [1, 1]
     assert [(row["server"], round(row["joules"] * 1e9)) for row in ask(rows, "Energy [1] [0]")] == [(1, 10 + 30), (2, 20 + 40)]
+    assert [(row["server"], round(row["idle"] * 1e9)) for row in ask(rows, "Energy [1] [0]")] == [(1, 20 + 40), (2, 10 + 30)]
 
 
 def test_operations_of_storage_by_hand():
@@ -175,6 +176,13 @@ def test_so_has_each_other_question(text, tmp_path):
     rows = [*FIGURE_9, call(7, 2, "mpi", 890, 895)]
     draw(parse(text), ask(rows, text), tmp_path / "picture.html")
     assert (tmp_path / "picture.html").stat().st_size > 1000
+
+
+def test_the_layers_of_an_inclusive_picture_lie_within_each_other():
+    [panel] = panels_of(parse("Latency Breakdown Inclusive [0]"), ask(FIGURE_9, "Latency Breakdown Inclusive [0]"))
+    assert panel.inside and {layer: round(values[0] * 1e9) for layer, values in panel.series.items()} == {"mpiio": 1000, "damaris": 700, "posix": 630}
+    [panel] = panels_of(parse("Latency Breakdown Exclusive [0]"), ask(FIGURE_9, "Latency Breakdown Exclusive [0]"))
+    assert not panel.inside and sum(values[0] for values in panel.series.values()) == pytest.approx(1000e-9)
 
 
 def test_a_picture_names_layers_servers_and_what_many_have_together():

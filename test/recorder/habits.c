@@ -42,14 +42,14 @@ static void put_large(void) {
 
 static void file_per_process(void) {
   if (bad)
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 300; ++i) {
       const int file = numbered("own", i * ranks + rank);
       put(file, PIECE, 0);
       close(file);
     }
   else {
     const int file = opened("shared");
-    put(file, 1000 * PIECE, (off_t)rank * 1000 * PIECE);
+    put(file, 300 * PIECE, (off_t)rank * 300 * PIECE);
     close(file);
   }
 }

@@ -10,6 +10,11 @@ SYSTEM = ("/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/etc/", "/proc/", "/s
 HEADS = ["file", "written", "read", "by"]
 
 
+def is_of_system(name: str, written: int) -> bool:
+    """Programs, libraries, settings: of interest to few."""
+    return not written and (name.startswith(SYSTEM) or "/site-packages/" in name or name.endswith(".pyc"))
+
+
 @dataclass
 class User:
     """A process, and the bytes that it wrote into a file and read from it."""
@@ -50,8 +55,7 @@ class File:
         return sum(one.read for one in self.users.values())
 
     def is_of_system(self) -> bool:
-        """Programs, libraries, settings: of interest to few."""
-        return not self.written and (self.name.startswith(SYSTEM) or "/site-packages/" in self.name or self.name.endswith(".pyc"))
+        return is_of_system(self.name, self.written)
 
     def by(self) -> str:
         """Who moved bytes; of a file without any who opened it."""

@@ -35,7 +35,7 @@ def headline(facts, found) -> str:
     time, storage = facts.time, facts.in_storage
     if not facts.processes:
         return "No call was recorded, so nothing costs time."
-    share = f"{100 * storage / time:.1f} %" if time else "0 %"
+    share = text.share(storage, time)
     begin = f"{text.many(facts.processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
     left_out = " ".join(["", Talk(facts.run).left_out]).rstrip()
     if not found:

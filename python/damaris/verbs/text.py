@@ -20,6 +20,16 @@ def number(value: float) -> str:
     return f"{value:.4g}" if value and abs(value) < 0.001 or abs(value) >= 1e9 else f"{value:,.6f}".rstrip("0").rstrip(".") if abs(value) < 1 else f"{value:,.3f}"
 
 
+def seconds(value: float) -> str:
+    """For a column of them."""
+    return f"{value:,.1f}" if value >= 100 else f"{value:.4f}" if value >= 0.00005 or not value else "< 0.0001"
+
+
+def share(part: float, whole: float) -> str:
+    percent = 100 * part / whole if whole else 0
+    return "less than 0.1 %" if 0 < percent < 0.05 else f"{percent:.1f} %"
+
+
 def many(count: int, what: str) -> str:
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     return f"{count:,} {what if count == 1 else plural}"
