@@ -63,6 +63,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
   shm::ClientSlot& mine = region_->slot(slot_);
   try {
     make_writers();
+    open_logs();
   } catch (...) {
     release_slot(mine);
     throw;
@@ -81,6 +82,7 @@ void Client::make_writers() {
     const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, declared_.frame->architecture.buffer_timeout_ms);
     writers_.push_back(
         std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
+    writers_.back()->thread = thread;
   }
 }
 
@@ -108,6 +110,7 @@ void Client::send_finalize() {
   const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
+    for (const auto& [data, block] : writer->appends) writer->arena.cancel(*block.header);
     writer->record_failed_writes(steps_.open(), last);
     bool sent = true;
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
@@ -349,6 +352,7 @@ Status Client::finalize() {
   link_.require_taking();
   report_refusals(last, *finalize_deadline_);
   close_steps_below(last + 1);
+  cancel_appends();
   push_to_all(make_message(MessageKind::finalize, last), *finalize_deadline_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };

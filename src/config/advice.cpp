@@ -73,6 +73,16 @@ void check_datasets(Build& build) {
   }
 }
 
+void check_logs(Build& build) {
+  const int clients = clients_per_server(build.model);
+  if (clients == 0) return;
+  const std::uint64_t arena = largest_dataset_bytes(build.model, clients);
+  for (const model::StreamLog& log : build.model.logs)
+    if (log.block_bytes > arena)
+      build.problems.add(log.where, format("stream-log '{}' has blocks of {}, but {}; give <buffer size=\"...\"> more, or smaller blocks",
+                                           log.name, size_text(log.block_bytes), capacity_text(build.model, clients)));
+}
+
 // What becomes of the data that stale="recover" stores; "" if they stay.
 std::string fate_of_recovered_data(const model::Model& model) {
   if (model.architecture.stale != model::StalePolicy::recover) return "";
@@ -137,7 +147,8 @@ std::vector<std::string> warnings(const model::Model& model) {
     advice.push_back(
         format("{}: stale=\"recover\" stores the data of a dead run, and {}; use exists=\"append\" to keep it and go on",
                model.file, fate));
-  if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
+  const bool only_logs = model.variables.empty() && !model.logs.empty();
+  if (!only_logs && std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return advice;
 }
@@ -149,6 +160,7 @@ void check_model(Build& build) {
   for (const auto& [layout, sentence] : wrong)
     if (is_fixed(build.model, *layout)) build.problems.add(layout->where, sentence);
   if (build.problems.empty() && wrong.empty()) check_datasets(build);
+  check_logs(build);
 }
 
 }  // namespace damaris::config
