@@ -73,16 +73,6 @@ void check_datasets(Build& build) {
   }
 }
 
-void check_logs(Build& build) {
-  const int clients = clients_per_server(build.model);
-  if (clients == 0) return;
-  const std::uint64_t arena = largest_dataset_bytes(build.model, clients);
-  for (const model::StreamLog& log : build.model.logs)
-    if (log.block_bytes > arena)
-      build.problems.add(log.where, format("stream-log '{}' has blocks of {}, but {}; give <buffer size=\"...\"> more, or smaller blocks",
-                                           log.name, size_text(log.block_bytes), capacity_text(build.model, clients)));
-}
-
 // What becomes of the data that stale="recover" stores; "" if they stay.
 std::string fate_of_recovered_data(const model::Model& model) {
   if (model.architecture.stale != model::StalePolicy::recover) return "";
@@ -160,7 +150,6 @@ void check_model(Build& build) {
   for (const auto& [layout, sentence] : wrong)
     if (is_fixed(build.model, *layout)) build.problems.add(layout->where, sentence);
   if (build.problems.empty() && wrong.empty()) check_datasets(build);
-  check_logs(build);
 }
 
 }  // namespace damaris::config

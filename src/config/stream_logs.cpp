@@ -1,4 +1,5 @@
 // The <stream-log> elements of <storage>: logs that clients append to.
+#include "config/advice.hpp"
 #include "config/build.hpp"
 #include "config/declared_names.hpp"
 #include "config/values.hpp"
@@ -10,20 +11,25 @@ namespace {
 
 constexpr std::uint64_t kSmallestBlock = 4096;
 
+// The part of the buffer that one client has, or all of it as long as their number is not known.
+std::uint64_t smallest_buffer(const model::Model& model) {
+  const int clients = clients_per_server(model);
+  return clients == 0 || model.architecture.pooled ? model.architecture.buffer_bytes : smallest_arena(model, clients);
+}
+
 std::uint64_t block_bytes(Build& build, const Element& element) {
   const Attribute& attribute = *element.find("block");
   const auto bytes = parse_size(attribute.value);
-  const std::uint64_t most = build.model.architecture.buffer_bytes;
-  if (bytes && *bytes > most)
+  if (!bytes || *bytes < kSmallestBlock) {
+    build.problems.add(attribute.value_where, format("{}: it must be at least {}", quoted(attribute), size_text(kSmallestBlock)));
+    return kSmallestBlock;
+  }
+  if (const std::uint64_t most = smallest_buffer(build.model); attribute.given && *bytes > most)
     build.problems.add(attribute.value_where,
-                       format("{}: it is larger than the buffer of {}; give <buffer size=\"...\"> more, or smaller blocks",
+                       format("{}: it is larger than the {} that one client has of the buffer; give <buffer size=\"...\"> more, or "
+                              "smaller blocks",
                               quoted(attribute), size_text(most)));
-  else if (!bytes || *bytes < kSmallestBlock)
-    build.problems.add(attribute.value_where,
-                       format("{}: it must be at least {}", quoted(attribute), size_text(kSmallestBlock)));
-  else
-    return *bytes;
-  return kSmallestBlock;
+  return *bytes;
 }
 
 }  // namespace
