@@ -136,7 +136,8 @@ static void gather(const CFI_cdesc_t* array, int dimension, const char* from, ch
     *to += array->elem_len;
     return;
   }
-  for (CFI_index_t i = 0; i < array->dim[dimension].extent; i++) gather(array, dimension - 1, from + i * array->dim[dimension].sm, to);
+  for (CFI_index_t i = 0; i < array->dim[dimension].extent; i++)
+    gather(array, dimension - 1, from + i * array->dim[dimension].sm, to);
 }
 
 /* A section goes into the region without a copy of its own. */

@@ -38,8 +38,8 @@ void Client::open_logs() {
     for (const auto& writer : writers_) {
       const std::int64_t stream = std::int64_t{id_} * region_->threads() + writer->thread;
       const std::int64_t file = stream % files;
-      handle.places.push_back(
-          {&region_->log_end(first + static_cast<std::uint64_t>(file)), std::int64_t{region_->header().server_index} * files + file});
+      handle.places.push_back({&region_->log_end(first + static_cast<std::uint64_t>(file)),
+                               std::int64_t{region_->header().server_index} * files + file});
     }
     logs_.push_back(std::move(handle));
   }
@@ -75,12 +75,15 @@ shm::BlockHeader* Client::wait_to_append(Writer& writer, const LogHandle& log, s
   shm::BlockHeader* header = nullptr;
   const bool spills = !frame.architecture.spill.empty();
   const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, shm::kAppendForm); };
-  const auto reserved = [&] { return header != nullptr || (header = writer.arena.try_reserve(bytes, shm::kAppendForm)) != nullptr; };
+  const auto reserved = [&] {
+    return header != nullptr || (header = writer.arena.try_reserve(bytes, shm::kAppendForm)) != nullptr;
+  };
   wait_for_room([&] { return reserved() || alone(); });
   if (reserved()) return header;  // the last release may have come between the two checks
-  throw_logged(format("no room to append {} bytes to log '{}': waited {} ms for {}; append again later, end the step that holds the "
-                      "buffer, or enlarge <buffer size=...> or its timeout in {}",
-                      bytes, log.log->name, frame.architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), frame.file));
+  throw_logged(
+      format("no room to append {} bytes to log '{}': waited {} ms for {}; append again later, end the step that holds the "
+             "buffer, or enlarge <buffer size=...> or its timeout in {}",
+             bytes, log.log->name, frame.architecture.buffer_timeout_ms, link_.describe(shm::kNoStep), frame.file));
 }
 
 // From the addition to the push there is nothing that may fail or wait: a client that is killed in between leaves a hole.
@@ -145,9 +148,10 @@ dc_position_t Client::publish_append(LogHandle& log, void* data, std::uint64_t b
   Writer& writer = own_writer();
   const auto found = writer.appends.find(data);
   if (found == writer.appends.end() || found->second.log != log.id)
-    throw Error(DC_E_NOT_ALLOCATED, format("nothing is allocated for log '{}' at this address; dc_append_alloc of the same log, by the "
-                                           "same thread, comes first",
-                                           log.log->name));
+    throw Error(DC_E_NOT_ALLOCATED,
+                format("nothing is allocated for log '{}' at this address; dc_append_alloc of the same log, by the "
+                       "same thread, comes first",
+                       log.log->name));
   if (bytes > found->second.bytes)
     throw Error(DC_E_ARGUMENT, format("{} bytes are to be appended to log '{}', of which {} are allocated", bytes, log.log->name,
                                       found->second.bytes));
@@ -184,8 +188,8 @@ void Client::wait_for_log(Writer& writer, const LogHandle& log, const char* what
   message.name = log.id;
   message.count = durable ? 1 : 0;
   if (!request(writer, block, message, wanted.deadline))
-    throw Error(DC_E_TIMEOUT, format("log '{}' is not {} after {} ms: waited for {}; the server still has what was appended", log.log->name,
-                                     what, timeout_ms, link_.describe(shm::kNoStep)));
+    throw Error(DC_E_TIMEOUT, format("log '{}' is not {} after {} ms: waited for {}; the server still has what was appended",
+                                     log.log->name, what, timeout_ms, link_.describe(shm::kNoStep)));
   const AnswerGuard answered(writer.arena, *block);
   throw_refusal(shm::data_of(block, {}), 0);
 }

@@ -95,11 +95,10 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
   if (header == nullptr)
-    throw Error(
-        DC_E_FULL,
-        format("no room in the buffer to {} {} ({} bytes): waited for {}; read before writing, end the step that holds the "
-               "buffer, or enlarge <buffer size=...> in {}",
-               asked.verb, what, bytes, link_.describe(shm::kNoStep), declared_.frame->file));
+    throw Error(DC_E_FULL,
+                format("no room in the buffer to {} {} ({} bytes): waited for {}; read before writing, end the step that holds the "
+                       "buffer, or enlarge <buffer size=...> in {}",
+                       asked.verb, what, bytes, link_.describe(shm::kNoStep), declared_.frame->file));
   header->data_bytes = data_bytes;
   header->source = id_;
   return header;

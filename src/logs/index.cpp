@@ -32,15 +32,17 @@ void check_header(const IndexHeader& header, const std::string& path) {
   if (header.version != kVersion)
     throw Error(DC_E_VERSION, format("{} has version {}, this Damaris reads {}; use the same", path, header.version, kVersion));
   constexpr std::uint32_t kMostFiles = 1u << 16;
-  if (header.seal != seal_of(header) || header.files == 0 || header.files > kMostFiles) refuse(path, "is damaged: its header does not match its checksum");
+  if (header.seal != seal_of(header) || header.files == 0 || header.files > kMostFiles)
+    refuse(path, "is damaged: its header does not match its checksum");
 }
 
 void take_entry(Index& index, const IndexEntry& entry, std::uint64_t end, std::size_t& broken) {
   const std::size_t number = (end - sizeof(IndexHeader)) / sizeof entry - 1;
   const bool is_append = entry.kind == EntryKind::append;
   const bool known = is_append || entry.kind == EntryKind::begin || entry.kind == EntryKind::end;
-  const bool whole = entry.seal == seal_of(entry) && entry.serial == static_cast<std::uint32_t>(number) && known &&
-                     (!is_append || (entry.file < index.header.files && entry.bytes > 0 && entry.offset + entry.bytes > entry.offset));
+  const bool whole =
+      entry.seal == seal_of(entry) && entry.serial == static_cast<std::uint32_t>(number) && known &&
+      (!is_append || (entry.file < index.header.files && entry.bytes > 0 && entry.offset + entry.bytes > entry.offset));
   if (!whole) {
     ++broken;
     return;
@@ -77,7 +79,8 @@ std::optional<Index> read_index(const std::string& path) {
   std::size_t broken = 0;
   for (std::vector<IndexEntry> some(kEntriesAtOnce);;) {
     const std::size_t got = read_some(file, path, some.data(), some.size() * sizeof(IndexEntry), at);
-    for (std::size_t i = 0; i < got / sizeof(IndexEntry); ++i) take_entry(index, some[i], at + (i + 1) * sizeof(IndexEntry), broken);
+    for (std::size_t i = 0; i < got / sizeof(IndexEntry); ++i)
+      take_entry(index, some[i], at + (i + 1) * sizeof(IndexEntry), broken);
     at += got;
     if (got < some.size() * sizeof(IndexEntry)) break;
   }

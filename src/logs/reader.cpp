@@ -47,7 +47,9 @@ std::vector<std::string> Reader::indexes_of(const std::string& run) {
   const bool is_folder = fs::is_directory(run, unknown);
   std::string base = run;
   if (ends_with(base, ".jsonl")) base.resize(base.size() - std::string(".jsonl").size());
-  const fs::path folder = is_folder ? fs::path(run) : fs::path(base).has_parent_path() ? fs::path(base).parent_path() : fs::path(".");
+  const fs::path folder = is_folder                          ? fs::path(run)
+                          : fs::path(base).has_parent_path() ? fs::path(base).parent_path()
+                                                             : fs::path(".");
   const std::string start = is_folder ? "" : fs::path(base).filename().string() + ".";
   std::vector<std::string> found;
   for (fs::directory_iterator next(folder, unknown), end; !unknown && next != end; next.increment(unknown)) {

@@ -125,9 +125,10 @@ void Writer::require_same(const Index& found) const {
                        "another --basename",
                        path));
   if (found.header.files != static_cast<std::uint32_t>(settings_.files))
-    throw Error(DC_E_NO_OUTPUT, format("{} has {} files, and files=\"{}\" of <stream-log> says otherwise; say files=\"{}\", or choose "
-                                       "another basename",
-                                       path, found.header.files, settings_.files, found.header.files));
+    throw Error(DC_E_NO_OUTPUT,
+                format("{} has {} files, and files=\"{}\" of <stream-log> says otherwise; say files=\"{}\", or choose "
+                       "another basename",
+                       path, found.header.files, settings_.files, found.header.files));
 }
 
 // What an earlier server has left decides how this one begins.
@@ -139,9 +140,10 @@ void Writer::take_over() {
   const bool matters = found->has_appends();
   if (!goes_on) {
     if (matters && settings_.existing == Existing::refuse)
-      throw Error(DC_E_NO_OUTPUT, format("{} is the log of an earlier run, and exists=\"refuse\"; move it and its .stream files away, "
-                                         "or choose another basename",
-                                         names_.index()));
+      throw Error(DC_E_NO_OUTPUT,
+                  format("{} is the log of an earlier run, and exists=\"refuse\"; move it and its .stream files away, "
+                         "or choose another basename",
+                         names_.index()));
     if (matters && settings_.existing == Existing::automatic && !found->ended())
       throw Error(DC_E_NO_OUTPUT,
                   format("{} is the log of a run that did not come to its end; recover that run ('damaris recover'), or say "
@@ -152,9 +154,10 @@ void Writer::take_over() {
   }
   require_same(*found);
   if (found->damaged > 0)
-    throw Error(DC_E_NO_OUTPUT, format("{} is damaged: {} of its entries do not match their checksums; 'damaris verify' says what is "
-                                       "lost; move it and its .stream files away",
-                                       names_.index(), found->damaged));
+    throw Error(DC_E_NO_OUTPUT,
+                format("{} is damaged: {} of its entries do not match their checksums; 'damaris verify' says what is "
+                       "lost; move it and its .stream files away",
+                       names_.index(), found->damaged));
   if (found->torn_bytes > 0) cut(index_, names_.index(), found->whole_bytes);
   index_bytes_ = found->whole_bytes;
   ended_ = found->ended();

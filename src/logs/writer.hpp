@@ -76,12 +76,12 @@ class Writer {
   const LogSettings settings_;
   const Names names_;
   int index_ = -1;
-  std::vector<int> data_;           // descriptors, -1: not open yet
-  std::vector<Coverage> covered_;   // by file
-  std::uint64_t index_bytes_ = 0;   // of its whole entries
-  std::uint32_t old_files_ = 0;     // of the log that is to be replaced
+  std::vector<int> data_;          // descriptors, -1: not open yet
+  std::vector<Coverage> covered_;  // by file
+  std::uint64_t index_bytes_ = 0;  // of its whole entries
+  std::uint32_t old_files_ = 0;    // of the log that is to be replaced
   bool replaces_ = false, begun_ = false, ended_ = false;
-  bool new_names_ = false;          // files were made since the folder was synced
+  bool new_names_ = false;  // files were made since the folder was synced
   std::set<std::uint32_t> unsynced_;
   std::string sync_error_;  // of the first sync that failed: the kernel may have dropped what it had
 };

@@ -31,7 +31,8 @@ void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
       lane.reader.for_each_waiting([&](const shm::Message& message) {
-        if (message.kind == shm::MessageKind::write || message.kind == shm::MessageKind::append) waiting.insert(message.block_offset);
+        if (message.kind == shm::MessageKind::write || message.kind == shm::MessageKind::append)
+          waiting.insert(message.block_offset);
       });
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)

@@ -73,8 +73,8 @@ struct LogAppend {
 struct LogCommit {
   std::uint32_t log = 0;
   bool durable = true;
-  std::optional<ReadRequest> asked;         // of a client that waits for the answer
-  std::optional<std::uint32_t> leaving;     // the slot of a client that finalizes
+  std::optional<ReadRequest> asked;      // of a client that waits for the answer
+  std::optional<std::uint32_t> leaving;  // the slot of a client that finalizes
 };
 struct StoreLogs {
   std::vector<LogAppend> appends;
@@ -118,16 +118,16 @@ struct ReadServed {
 };
 struct LogsStored {
   StoreLogs job;
-  Status failure;           // of a write: nothing counts as stored, and the appends are to be handed out again
+  Status failure;              // of a write: nothing counts as stored, and the appends are to be handed out again
   std::vector<Status> synced;  // one for each commit
-  std::size_t refused = 0;  // appends that lie where another one is
+  std::size_t refused = 0;     // appends that lie where another one is
 };
 struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {
   Status status;
 };
-using Answer =
-    std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, LogsStored, AllLeft, PluginsFinalized>;
+using Answer = std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, LogsStored,
+                            AllLeft, PluginsFinalized>;
 
 // Who may read or move the datasets of the step that is handed out.
 class Lease {

@@ -156,7 +156,8 @@ std::string IntakeSide::left_text(std::int64_t step) {
 std::string IntakeSide::where_left(const char* cause) {
   if (region_->name().empty() || !region_->memory().has_name()) return "not stored, and lost";
   return format("not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when {} has gone",
-                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name(), cause);
+                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name(),
+                cause);
 }
 
 void IntakeSide::take(PluginReport& answer) {

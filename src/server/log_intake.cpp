@@ -18,7 +18,12 @@ constexpr auto kPause = std::chrono::milliseconds(200);  // between tries of wha
 }  // namespace
 
 LogIntake::LogIntake(shm::Region& region, const model::Model& model, const VariableInfos& infos, Ledger& ledger)
-    : region_(region), model_(model), infos_(infos), ledger_(ledger), owed_(region.client_count()), appended_(region.client_count()) {
+    : region_(region),
+      model_(model),
+      infos_(infos),
+      ledger_(ledger),
+      owed_(region.client_count()),
+      appended_(region.client_count()) {
   for (std::uint64_t file = 0; file < region.log_files(); ++file)
     highest_.push_back(region.log_end(file).bytes.load(std::memory_order_relaxed));
 }
@@ -32,7 +37,8 @@ std::string LogIntake::fault_of_place(const LogAppend& append) const {
 
 std::string LogIntake::take_append(const Member& member, const Lane& lane, const shm::Message& message) {
   LogAppend append;
-  append.bytes = check_append(region_, lane.span, member.id, message, std::min<std::size_t>(model_.logs.size(), region_.log_files()));
+  append.bytes =
+      check_append(region_, lane.span, member.id, message, std::min<std::size_t>(model_.logs.size(), region_.log_files()));
   if (!append.bytes.fault.empty()) return append.bytes.fault;
   if (ledger_.is_held(append.bytes.block)) return "the server already holds its block";
   append.log = append.bytes.log;
@@ -75,7 +81,8 @@ void LogIntake::take_end(const Member& member) {
   if (!appended_[member.slot] || leaves_) return;
   const std::size_t before = queue_.size();
   try {
-    for (std::uint32_t log = 0; log < model_.logs.size(); ++log) queue_.emplace_back(LogCommit{log, true, std::nullopt, member.slot});
+    for (std::uint32_t log = 0; log < model_.logs.size(); ++log)
+      queue_.emplace_back(LogCommit{log, true, std::nullopt, member.slot});
   } catch (...) {
     queue_.resize(before);
     throw;

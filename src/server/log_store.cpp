@@ -50,8 +50,10 @@ LogStore::LogStore(const model::Model& model, shm::Region& region, const std::st
 void LogStore::write(const std::vector<LogAppend>& appends, std::size_t& refused) {
   std::vector<std::vector<logs::Append>> of_log(writers_.size());
   for (const LogAppend& append : appends)
-    of_log[append.log].push_back({append.file - model::first_file(model_, append.log), append.stream,
-                                  {append.bytes.offset, append.bytes.bytes}, append.bytes.data});
+    of_log[append.log].push_back({append.file - model::first_file(model_, append.log),
+                                  append.stream,
+                                  {append.bytes.offset, append.bytes.bytes},
+                                  append.bytes.data});
   for (std::size_t log = 0; log < writers_.size(); ++log)
     if (!of_log[log].empty()) refused += writers_[log]->store(of_log[log]);
 }
@@ -70,8 +72,9 @@ LogsStored LogStore::store(StoreLogs& job) {
     }
   }
   if (stored.refused > 0)
-    log_line(LogLevel::error, format("{} appends to logs are refused: others lie at their places, so a client has damaged the region",
-                                     stored.refused));
+    log_line(
+        LogLevel::error,
+        format("{} appends to logs are refused: others lie at their places, so a client has damaged the region", stored.refused));
   stored.job = std::move(job);
   return stored;
 }

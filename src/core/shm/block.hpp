@@ -47,8 +47,9 @@ struct alignas(kLine) BlockHeader {
   std::uint32_t variable;
   std::int32_t source;
   std::int32_t block;
-  std::uint32_t checksum;   // of the data, with kHasChecksum: codec/checksum.hpp
-  std::int64_t first_list;  // of an append: its offset in the file of its log. The lists continue behind the end of the struct: see Lists
+  std::uint32_t checksum;  // of the data, with kHasChecksum: codec/checksum.hpp
+  std::int64_t
+      first_list;  // of an append: its offset in the file of its log. The lists continue behind the end of the struct: see Lists
 };
 inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8,
                               kIsAppend = 16;  // bytes of a log; kAppendForm

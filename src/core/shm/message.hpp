@@ -31,7 +31,8 @@ struct alignas(64) Message {
   std::uint64_t block_offset;  // write, read, last_step, append, log_commit: offset of the block header in the region, bytes
   double time;                 // set_time: in the simulation's unit
   std::uint64_t serial;        // sequence number in the lane, from 0; a mismatch indicates a damaged lane
-  std::uint64_t count;         // skipped, dropped: writes; end_iteration: writes that waited for room since the last one; log_commit: see there
+  std::uint64_t
+      count;  // skipped, dropped: writes; end_iteration: writes that waited for room since the last one; log_commit: see there
   std::uint64_t reserved;
 };
 static_assert(sizeof(Message) == 64 && std::is_trivially_copyable_v<Message>);

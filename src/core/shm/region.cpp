@@ -205,7 +205,8 @@ bool Region::is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept 
 bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  constants_ = {h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, h.ends_offset, h.log_files, {}, {}, {}, {}};
+  constants_ = {
+      h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, h.ends_offset, h.log_files, {}, {}, {}, {}};
   const Text xml = {h.xml_offset, h.xml_bytes}, frame = {h.frame_offset, h.frame_bytes}, rest = {h.rest_offset, h.rest_bytes},
              variables = {h.variables_offset, h.variables_bytes};
   const std::uint64_t spans = h.spans_offset, messages = constants_.lane_messages, slots = constants_.slots_offset;

@@ -184,7 +184,8 @@ std::string logs(const model::Model& model) {
   if (model.logs.empty()) return "";
   std::vector<Row> rows;
   for (const model::StreamLog& log : model.logs)
-    rows.push_back({log.name, std::to_string(log.files), size_text(log.block_bytes), log.buffered ? "buffered" : "waits for the file"});
+    rows.push_back(
+        {log.name, std::to_string(log.files), size_text(log.block_bytes), log.buffered ? "buffered" : "waits for the file"});
   return "\nStream logs\n" + table({"name", "files per server", "block", ""}, rows, {1});
 }
 
@@ -234,8 +235,8 @@ std::string need(const model::Model& model, const Sizes& s) {
 }  // namespace
 
 std::string text_report(const model::Model& model, const Sizes& sizes) {
-  return overview(model, sizes) + parameters(model) + compounds(model) + layouts(model) + variables(model) + logs(model) + events(model) +
-         need(model, sizes);
+  return overview(model, sizes) + parameters(model) + compounds(model) + layouts(model) + variables(model) + logs(model) +
+         events(model) + need(model, sizes);
 }
 
 }  // namespace damaris::check

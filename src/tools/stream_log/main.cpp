@@ -48,16 +48,17 @@ std::string state_of(const logs::Index& index) {
 // Names come from files that other users may have written.
 void list(const logs::Reader& reader) {
   const logs::Index& index = reader.index();
-  std::printf("%s\n", without_controls(format("log '{}' of server {} on {}: {} streams in {} files, {}", index.log(),
-                                              index.header.server, index.host(), reader.streams().size(), index.header.files,
-                                              state_of(index)))
-                          .c_str());
+  std::printf("%s\n",
+              without_controls(format("log '{}' of server {} on {}: {} streams in {} files, {}", index.log(), index.header.server,
+                                      index.host(), reader.streams().size(), index.header.files, state_of(index)))
+                  .c_str());
   for (const auto& [number, stream] : reader.streams())
     std::printf("  stream %-6lld %12llu bytes in %zu pieces, file %u\n", static_cast<long long>(number),
                 static_cast<unsigned long long>(stream.bytes), stream.pieces.size(), stream.file);
   for (const logs::Hole& hole : reader.holes())
-    std::printf("  hole   %12llu bytes at %llu of %s, left by a client that died\n", static_cast<unsigned long long>(hole.place.bytes),
-                static_cast<unsigned long long>(hole.place.offset), without_controls(hole.file).c_str());
+    std::printf("  hole   %12llu bytes at %llu of %s, left by a client that died\n",
+                static_cast<unsigned long long>(hole.place.bytes), static_cast<unsigned long long>(hole.place.offset),
+                without_controls(hole.file).c_str());
 }
 
 void require_one_log(const std::vector<logs::Reader>& readers) {
@@ -82,13 +83,15 @@ int run(const Options& options) {
       reader.read(number, write_out);
     }
   if (!any && options.stream)
-    throw Error(DC_E_NOT_STORED, format("log '{}' has no stream {}; --list names its streams", readers.front().index().log(),
-                                        *options.stream));
+    throw Error(DC_E_NOT_STORED,
+                format("log '{}' has no stream {}; --list names its streams", readers.front().index().log(), *options.stream));
   return 0;
 }
 
 void describe(tools::CommandLine& command, Options& options) {
-  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder").required().type_name("");
+  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+      .required()
+      .type_name("");
   command.add_option("--log", options.log, "This log; needed where the run has several").type_name("NAME");
   command.add_option("--stream", options.stream, "Only this stream; else all, one after the other").type_name("N");
   command.add_flag("--list", options.list, "Only say which streams there are, and which holes");
@@ -100,7 +103,8 @@ void describe(tools::CommandLine& command, Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  tools::CommandLine command("Writes what clients have appended to a log, stream by stream, to standard output.", "damaris stream-log");
+  tools::CommandLine command("Writes what clients have appended to a log, stream by stream, to standard output.",
+                             "damaris stream-log");
   describe(command, options);
   return command.run(argc, argv, [&] { return run(options); });
 }

@@ -18,8 +18,8 @@ void inspect(const std::string& path, bool quick, Logs& logs) {
   if (!quick)
     for (std::string& damage : reader.damages()) logs.damaged.push_back(std::move(damage));
   for (const logs::Hole& hole : reader.holes())
-    logs.holes.push_back(format("{}: {} bytes at {} are a hole, left by a client that died; no stream lacks a byte there", hole.file,
-                                hole.place.bytes, hole.place.offset));
+    logs.holes.push_back(format("{}: {} bytes at {} are a hole, left by a client that died; no stream lacks a byte there",
+                                hole.file, hole.place.bytes, hole.place.offset));
   if (!reader.index().ended()) logs.unended.push_back(path);
 }
 
@@ -38,8 +38,9 @@ Logs inspect_logs(const std::string& run, bool quick) {
 }
 
 std::string summary(const Logs& logs) {
-  return format("{} log{}, {} stream{}, {}: {}", logs.number, logs.number == 1 ? "" : "s", logs.streams, logs.streams == 1 ? "" : "s",
-                size_text(logs.bytes), logs.damaged.empty() ? "all as recorded" : format("{} damaged", logs.damaged.size()));
+  return format("{} log{}, {} stream{}, {}: {}", logs.number, logs.number == 1 ? "" : "s", logs.streams,
+                logs.streams == 1 ? "" : "s", size_text(logs.bytes),
+                logs.damaged.empty() ? "all as recorded" : format("{} damaged", logs.damaged.size()));
 }
 
 Json json_of(const Logs& logs) {

@@ -92,16 +92,16 @@ bool is_whole(const manifest::Verification& found, const Surroundings& surroundi
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
   return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
-         surroundings.logs.damaged.empty() && surroundings.logs.unended.empty() && surroundings.regions.empty() && surroundings.unread.empty() && surroundings.views.empty();
+         surroundings.logs.damaged.empty() && surroundings.logs.unended.empty() && surroundings.regions.empty() &&
+         surroundings.unread.empty() && surroundings.views.empty();
 }
 
 enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exit status
 
 // While a run goes on, steps that not all servers have stored yet are partial.
 State state_of(const manifest::Verification& found, const Surroundings& surroundings) {
-  const bool is_sound =
-      found.damaged.empty() && found.unread.empty() &&
-                        surroundings.logs.damaged.empty() && surroundings.regions.empty() && surroundings.unread.empty();
+  const bool is_sound = found.damaged.empty() && found.unread.empty() && surroundings.logs.damaged.empty() &&
+                        surroundings.regions.empty() && surroundings.unread.empty();
   if (!found.has_ended) return found.running == manifest::Running::yes && is_sound ? State::running : State::incomplete;
   return is_whole(found, surroundings) ? State::complete : State::incomplete;
 }
@@ -126,7 +126,8 @@ std::string logs_report(const tools::Logs& logs, bool run_has_ended) {
   for (const std::string& damage : logs.damaged) text += line("damaged", damage);
   for (const std::string& hole : logs.holes) text += line("note", hole);
   for (const std::string& index : logs.unended)
-    if (run_has_ended) text += line("partial", index + ": its server did not come to its end; 'damaris recover' completes what it left");
+    if (run_has_ended)
+      text += line("partial", index + ": its server did not come to its end; 'damaris recover' completes what it left");
   return text;
 }
 

@@ -11,7 +11,9 @@ namespace damaris::test {
 
 class LogRun : public Run {
  public:
-  static std::string log(const std::string& attributes) { return "<storage><stream-log name='events' " + attributes + "/></storage>"; }
+  static std::string log(const std::string& attributes) {
+    return "<storage><stream-log name='events' " + attributes + "/></storage>";
+  }
   explicit LogRun(const std::string& architecture, const std::string& attributes = "files='2'")
       : Run(architecture, log(attributes)), here_(folder().path().string()) {}
 

@@ -15,9 +15,10 @@ class InPlace {
   explicit InPlace(const std::string& logs = "<stream-log name='events'/><stream-log name='other' files='3'/>")
       : here_(folder_.path().string()),
         code_(dc_initialize(folder_
-                                .write("run.xml", "<simulation name='run'><architecture><dedicated cores='0'/><buffer size='1MiB'/>"
-                                                  "</architecture><storage>" +
-                                                      logs + "</storage></simulation>")
+                                .write("run.xml",
+                                       "<simulation name='run'><architecture><dedicated cores='0'/><buffer size='1MiB'/>"
+                                       "</architecture><storage>" +
+                                           logs + "</storage></simulation>")
                                 .c_str(),
                             0)) {}
   ~InPlace() { (void)!dc_finalize(); }
@@ -116,8 +117,9 @@ TEST_CASE("an allocation that is never published is no part of the log") {
 TEST_CASE("a folder that is not there stops the start, with place and cause") {
   TempFolder folder;
   const InFolder here(folder.path().string());
-  const std::string config = folder.write("run.xml", "<simulation name='run'><architecture><dedicated cores='0'/></architecture><storage>"
-                                                     "<hdf5 basename='nowhere/run'/><stream-log name='events'/></storage></simulation>");
+  const std::string config = folder.write("run.xml",
+                                          "<simulation name='run'><architecture><dedicated cores='0'/></architecture><storage>"
+                                          "<hdf5 basename='nowhere/run'/><stream-log name='events'/></storage></simulation>");
   CHECK(dc_initialize(config.c_str(), 0) == DC_E_NO_OUTPUT);
   CHECK(said("nowhere"));
 }

@@ -118,7 +118,8 @@ TEST_CASE("another number of files than the log has is refused by name") {
   write_one(log, true);
   logs::LogSettings settings = log.settings(Existing::append, 2);
   settings.files = 3;
-  CHECK_THAT(error_of([&] { Writer writer(settings); }).sentence(), Catch::Contains("has 2 files") && Catch::Contains("files=\"3\""));
+  CHECK_THAT(error_of([&] { Writer writer(settings); }).sentence(),
+             Catch::Contains("has 2 files") && Catch::Contains("files=\"3\""));
 }
 
 TEST_CASE("a folder that is not there, and something else at the name, are said at the start") {
