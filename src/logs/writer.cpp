@@ -265,7 +265,11 @@ void Writer::write_entries(std::vector<IndexEntry> entries) {
     entry.seal = seal_of(entry);
   }
   const std::size_t bytes = entries.size() * sizeof(IndexEntry);
+  if (index_is_torn_)
+    cut(index_, names_.index(), index_bytes_);  // of a write that failed: whole entries, perhaps, that do not count
+  index_is_torn_ = true;
   write_at(index_, names_.index(), entries.data(), bytes, index_bytes_);
+  index_is_torn_ = false;
   index_bytes_ += bytes;
 }
 
@@ -295,20 +299,20 @@ void Writer::sync() {
   if (!begun_) return;
   if (!sync_error_.empty()) throw Error(DC_E_IO, sync_error_);
   try {
-    sync_all();
+    sync_files();
   } catch (const Error& error) {
     sync_error_ = error.sentence() + "; what was appended since the commit before may be lost";
     throw Error(DC_E_IO, sync_error_);
   }
+  if (new_names_) sync_folder();
+  new_names_ = false;
 }
 
 // The bytes before their entries: an entry that survives the node's loss says the truth.
-void Writer::sync_all() {
+void Writer::sync_files() {
   for (auto next = unsynced_.begin(); next != unsynced_.end(); next = unsynced_.erase(next))
     sync_file(data_file(*next), names_.data(*next));
   sync_file(index_, names_.index());
-  if (new_names_) sync_folder();
-  new_names_ = false;
 }
 
 void Writer::finish() {

@@ -70,7 +70,7 @@ class Writer {
   std::vector<const Append*> to_write(const std::vector<Append>& appends, std::size_t& refused) const;
   void write_data(const std::vector<const Append*>& appends);
   void write_entries(std::vector<IndexEntry> entries);
-  void sync_all();
+  void sync_files();
   void sync_folder() const;
 
   const LogSettings settings_;
@@ -81,7 +81,8 @@ class Writer {
   std::uint64_t index_bytes_ = 0;  // of its whole entries
   std::uint32_t old_files_ = 0;    // of the log that is to be replaced
   bool replaces_ = false, begun_ = false, ended_ = false;
-  bool new_names_ = false;  // files were made since the folder was synced
+  bool index_is_torn_ = false;  // a write to it has failed
+  bool new_names_ = false;      // files were made since the folder was synced
   std::set<std::uint32_t> unsynced_;
   std::string sync_error_;  // of the first sync that failed: the kernel may have dropped what it had
 };

@@ -154,7 +154,7 @@ void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<s
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (shm::state_of(block) != shm::BlockState::published) return;
     if (waiting.count(place) > 0) return;
-    if ((block.flags & shm::kIsAppend) != 0) return take_append(keeper, block, place, take_block);
+    if (shm::Form(block.ndims, block.flags).is_append()) return take_append(keeper, block, place, take_block);
     if (block.step < 0 || block.step > shm::kHighestStep) return;
     if (settled_.contains(block.step)) return shm::set_state(block, shm::BlockState::released);
     shm::Message message = {};

@@ -204,7 +204,7 @@ AppendedBlock check_append(const shm::Region& region, const shm::LaneSpan& span,
   const Copy copy = copy_of(header);
   append.offset = static_cast<std::uint64_t>(header.first_list);
   append.fault = fault_of_block(copy, span, message, shm::BlockState::published);
-  if (append.fault.empty() && !copy.form.has(shm::kIsAppend)) append.fault = "it is none of a log";
+  if (append.fault.empty() && !copy.form.is_append()) append.fault = "it is none of a log";
   if (append.fault.empty() && copy.variable >= logs) append.fault = format("there is no log {}", copy.variable);
   if (append.fault.empty() && (copy.source != source || copy.data_bytes == 0 || append.offset > kMostOffset))
     append.fault = "its source or its place is invalid";

@@ -38,8 +38,9 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
 void IntakeSide::adopt(bool give_up_spilled) {
   stop_accepting();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) {
-    if (message.kind == shm::MessageKind::append) return take_of_log(member, lane, message);
-    take_block(member, lane, message);
+    if (message.kind != shm::MessageKind::append) return take_block(member, lane, message);
+    if (const std::string fault = logs_.take_append(member, lane, message); !fault.empty())
+      failures_.record(DC_E_CLIENT_LOST, format("an append of client {} to a log is left: {}", member.id, fault));
   };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
   adoption_->take_over(give_up_spilled, take);

@@ -36,7 +36,7 @@ void count_blocks(const shm::Region& region, Leftover& found) {
     if (!region.owns_arena(lane)) continue;
     region.walk_blocks(lane, [&](shm::BlockHeader& block, std::uint64_t) {
       if (shm::state_of(block) != shm::BlockState::published) return;
-      if ((block.flags & shm::kIsAppend) != 0) {
+      if (shm::Form(block.ndims, block.flags).is_append()) {
         ++found.appends;
         found.append_bytes += std::min(block.data_bytes, region.span(lane).arena_bytes);
         return;

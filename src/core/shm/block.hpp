@@ -68,8 +68,9 @@ struct Form {
     if (end > kLine) lines = static_cast<std::uint16_t>((end + kLine - 1) / kLine);
   }
   constexpr bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
+  constexpr bool is_append() const noexcept { return ndims == 0 && flags == kIsAppend; }
   constexpr bool is_valid() const noexcept {
-    return ndims <= DC_MAX_DIMS && (flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum | kIsAppend)) == 0;
+    return ndims <= DC_MAX_DIMS && ((flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0 || is_append());
   }
 };
 // Bytes of a log belong to no step and have no lists: `variable` is the log, `block` the thread of the client, `step` kNoStep.
