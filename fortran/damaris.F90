@@ -32,7 +32,7 @@ module damaris
   public :: df_write, df_write_block, df_write_to, df_write_compound, df_variable, df_handle
   public :: df_read, df_read_block, df_read_compound, df_last_step
   public :: df_alloc, df_alloc_block, df_commit, df_commit_block
-  public :: df_append, df_log_commit, df_position_t
+  public :: df_append, df_append_compound, df_log_commit, df_position_t
   public :: df_signal, df_end_iteration, df_flush, df_status, df_status_t
   public :: df_set_parameter, df_get_parameter, df_set_shape, df_set_position, df_set_time
   public :: df_last_error, df_strerror

@@ -1,4 +1,4 @@
-! The routines of logs: df_append and df_log_commit.
+! Logs: positions, df_append_compound and df_log_commit. df_append, for each type, is in damaris_arrays.F90.
 ! Used by: simulation processes, by one thread at a time.
 ! Before it: the simulation's arrays, whole or by section. After it: sections.c, which passes the bytes to libdamaris.
 module damaris_logs
@@ -6,7 +6,7 @@ module damaris_logs
   use damaris_report, only: report
   implicit none
   private
-  public :: df_append, df_log_commit, df_position_t
+  public :: df_append_compound, df_log_commit, df_position_t, append_section
 
   ! Where an append lies in its log, as dc_position_t in damaris.h.
   type, bind(c) :: df_position_t
@@ -14,6 +14,7 @@ module damaris_logs
     integer(c_int64_t) :: offset    ! of its first byte in that file, in bytes
   end type
 
+  ! Of sections.c: returns a dc_code; `log` ends with c_null_char.
   interface
     integer(c_int) function append_section(log, array, where) bind(c, name='damaris_fortran_append')
       import
@@ -31,15 +32,9 @@ module damaris_logs
 
 contains
 
-  ! Appends the bytes of `array` to the stream that this process has in the log `log`, a <stream-log> of the XML. The order within
-  ! a stream is kept. Opens and ends no step; the array may be changed at once.
-  !   array   of any type, kind and rank, whole or a section; its bytes in the order of its elements.
-  !   where   gets the place of the first byte, which is known at once and stays true. File and offset are in bytes, from 0.
-  !   Waits   at most the XML's buffer timeout for a full lane, and again for room in the buffer. Where the log has
-  !           buffered="false", as long once more, until the bytes are in the file.
-  !   Errors  df_e_unknown_name, df_e_too_large, df_e_full after the wait, df_e_server_lost: nothing is appended then. With
-  !           buffered="false" also df_e_timeout and df_e_io: the bytes are appended, but not in the file yet.
-  subroutine df_append(log, array, where, ierr)
+  ! df_append for an array of a derived type, preferably with bind(c): its bytes with their padding.
+  !   Errors  as df_append.
+  subroutine df_append_compound(log, array, where, ierr)
     character(*), intent(in) :: log
     type(*), intent(in) :: array(..)
     type(df_position_t), intent(out), optional :: where

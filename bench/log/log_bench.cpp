@@ -35,6 +35,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr int kAppends = 4;  // of 1 MiB, by each of many processes
+constexpr std::uint64_t kHeaders = 8192;  // of blocks, so that as many MiB fit as the buffer has
 constexpr double kDeviceBytesPerS = 200e6;
 
 void check(int code) {
@@ -236,21 +237,21 @@ void compare_many(bool quick, const Folder& folder, const std::string& where, Ar
     std::vector<double> these, those;
     around_files([&] { those = by_files(folder, processes, kAppends); });
     remove_output(folder);
-    around_log([&] { these = by_log(folder, processes, kAppends, 2 * kMiB * static_cast<std::uint64_t>(processes)); });
+    around_log([&] { these = by_log(folder, processes, kAppends, (2 * kMiB + kHeaders) * static_cast<std::uint64_t>(processes)); });
     remove_output(folder);
     ratios.push_back(median(these) / median(those));
     append_all(log, these);
     append_all(files, those);
   }
-  std::printf("%d processes append %d x 1 MiB, %s: stopped %s each (median), %s with a file for each\n", processes, kAppends,
-              where.c_str(), time_text(median(log) * 1e9).c_str(), time_text(median(files) * 1e9).c_str());
+  std::printf("%-10s %10s %20s\n", where.c_str(), time_text(median(log) * 1e9).c_str(), time_text(median(files) * 1e9).c_str());
   report.rows.push_back(
       {format("{} processes, stopped: log / file each, {}", processes, where), estimate(ratios), true, 1.0 / 3, 0.1, 0});
   report.details.push_back({{"device", where}, {"processes", processes}, {"log_s", log}, {"files_s", files}});
 }
 
 void measure_many(bool quick, const Folder& folder, Report& report) {
-  std::printf("\n");
+  std::printf("\n%d processes append %d x 1 MiB; how long each is stopped, median\n%-10s %10s %20s\n", quick ? 8 : kMostClients, kAppends,
+              "", "a log", "a file for each");
   const auto bare = [](auto&& work) { work(); };
   compare_many(quick, folder, "this disk", bare, bare, report);
 #if DAMARIS_BENCH_STORAGE
@@ -273,14 +274,14 @@ void draw_figure(bool quick, const Folder& folder, Report& report) {
   const std::vector<int> clients = quick ? std::vector{1, 4} : std::vector{1, 4, 16, kMostClients};
   const std::vector<int> mib = quick ? std::vector{1, 4} : std::vector{1, 2, 4, 8, 16};
   constexpr std::uint64_t kBuffer = 4 * kMiB;  // of a client
-  std::printf("\nperceived bandwidth, MB/s, by clients and MiB that each appends; a buffer of %s for each\n%8s",
+  std::printf("\nperceived bandwidth, MB/s, by clients and MiB of each; buffer of %s for each\n%8s",
               size_text(kBuffer).c_str(), "clients");
   for (const int size : mib) std::printf(" %8d", size);
   std::printf("\n");
   for (const int count : clients) {
     std::printf("%8d", count);
     for (const int size : mib) {
-      const std::vector<double> stopped = by_log(folder, count, size, kBuffer * static_cast<std::uint64_t>(count) + 4 * kMiB);
+      const std::vector<double> stopped = by_log(folder, count, size, (kBuffer + kHeaders) * static_cast<std::uint64_t>(count));
       remove_output(folder);
       const double mb_per_s = count * size * (static_cast<double>(kMiB) / 1e6) / *std::max_element(stopped.begin(), stopped.end());
       std::printf(" %8.0f", mb_per_s);

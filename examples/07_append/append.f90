@@ -35,7 +35,7 @@ program append
       if (place(i) >= 0 .and. place(i) <= 1) cycle
       bounce = event(i - 1, merge(1, 0, place(i) > 1), step)
       speed(i) = -speed(i)
-      call df_append('events', bounce, where)
+      call df_append_compound('events', bounce, where)
       if (bounces == 0) print '(a, i0, a, i0)', 'the first bounce is at byte ', where%offset, ' of file ', where%file
       bounces = bounces + 1
     end do

@@ -33,7 +33,8 @@ def weave(rng, run, lines, phase, source, often, most):
     first = 1 + max(number for number, line in enumerate(lines) if line in ("init", "meet"))
     number = 0
     woven, team = lines[:first], False
-    for line in lines[first:]:
+    last = lines.index("finalize")  # a child may come after it
+    for line in lines[first : last + 1]:
         while not team and rng.random() < often:
             count = int(most ** rng.random())
             woven.append(f"append {phase} {number} {count} {zlib.crc32(f'{run.seed} log {phase} {source} {number}'.encode())}")
@@ -42,7 +43,7 @@ def weave(rng, run, lines, phase, source, often, most):
             woven.append(f"commit {rng.choice((20, 300, 10000))}")
         team = line.startswith("team") or (team and line != "join")
         woven.append(line)
-    lines[:] = woven
+    lines[:] = woven + lines[last + 1 :]
 
 
 def records(out):
