@@ -34,7 +34,7 @@ namespace damaris::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr int kAppends = 4;  // of 1 MiB, by each of many processes
+constexpr int kAppends = 4;               // of 1 MiB, by each of many processes
 constexpr std::uint64_t kHeaders = 8192;  // of blocks, so that as many MiB fit as the buffer has
 constexpr double kDeviceBytesPerS = 200e6;
 
@@ -199,13 +199,16 @@ void append(const std::string& config, int id, int count, Board& board) {
   check(dc_finalize());
 }
 
-void write_own_file(const std::string& path, int id, int count, Board& board) {
+// `syncs`: as a program does that may not lose what it has flushed; else the bytes are in the page cache.
+void write_own_file(const std::string& path, int id, int count, bool syncs, Board& board) {
   int file = -1;
   board.stopped_s[id] = time_writes(board, count, [&](const auto& bytes, int i) {
     if (i == 0) file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (::pwrite(file, bytes.data(), kMiB, static_cast<off_t>(i) * static_cast<off_t>(kMiB)) != static_cast<ssize_t>(kMiB))
       throw system_error(DC_E_IO, "cannot write " + path, errno, "give --folder one with room");
-    if (i == count - 1) ::close(file);
+    if (i < count - 1) return;
+    if (syncs) ::fsync(file);
+    ::close(file);
   });
 }
 
@@ -215,9 +218,10 @@ std::vector<double> by_log(const Folder& folder, int processes, int count, std::
   return in_processes(processes, [&](int id, Board& board) { append(config, id, count, board); });
 }
 
-std::vector<double> by_files(const Folder& folder, int processes, int count) {
-  return in_processes(
-      processes, [&](int id, Board& board) { write_own_file((folder.path() / format("out.{}", id)).string(), id, count, board); });
+std::vector<double> by_files(const Folder& folder, int processes, int count, bool syncs) {
+  return in_processes(processes, [&](int id, Board& board) {
+    write_own_file((folder.path() / format("out.{}", id)).string(), id, count, syncs, board);
+  });
 }
 
 void remove_output(const Folder& folder) {
@@ -227,15 +231,15 @@ void remove_output(const Folder& folder) {
 
 void append_all(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-// Both ways in turn; `wrap` makes the device slow around each.
+// Both ways in turn; each function makes the device slow around one of them. Returns the ratios of the medians.
 template <class AroundLog, class AroundFiles>
-void compare_many(bool quick, const Folder& folder, const std::string& where, AroundLog&& around_log, AroundFiles&& around_files,
-                  Report& report) {
+Estimate compare_many(bool quick, const Folder& folder, const std::string& where, bool syncs, AroundLog&& around_log,
+                      AroundFiles&& around_files, Report& report) {
   const int processes = quick ? 8 : kMostClients, repeats = quick ? 1 : 3;
   std::vector<double> log, files, ratios;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     std::vector<double> these, those;
-    around_files([&] { those = by_files(folder, processes, kAppends); });
+    around_files([&] { those = by_files(folder, processes, kAppends, syncs); });
     remove_output(folder);
     around_log([&] { these = by_log(folder, processes, kAppends, (2 * kMiB + kHeaders) * static_cast<std::uint64_t>(processes)); });
     remove_output(folder);
@@ -244,16 +248,20 @@ void compare_many(bool quick, const Folder& folder, const std::string& where, Ar
     append_all(files, those);
   }
   std::printf("%-10s %10s %20s\n", where.c_str(), time_text(median(log) * 1e9).c_str(), time_text(median(files) * 1e9).c_str());
-  report.rows.push_back(
-      {format("{} processes, stopped: log / file each, {}", processes, where), estimate(ratios), true, 1.0 / 3, 0.1, 0});
   report.details.push_back({{"device", where}, {"processes", processes}, {"log_s", log}, {"files_s", files}});
+  return estimate(ratios);
 }
 
 void measure_many(bool quick, const Folder& folder, Report& report) {
-  std::printf("\n%d processes append %d x 1 MiB; how long each is stopped, median\n%-10s %10s %20s\n", quick ? 8 : kMostClients, kAppends,
-              "", "a log", "a file for each");
+  std::printf("\n%d processes append %d x 1 MiB; how long each is stopped, median\n%-10s %10s %20s\n", quick ? 8 : kMostClients,
+              kAppends, "", "a log", "a file for each");
   const auto bare = [](auto&& work) { work(); };
-  compare_many(quick, folder, "this disk", bare, bare, report);
+  const auto add = [&](const char* where, const Estimate& ratio) {
+    const int processes = quick ? 8 : kMostClients;
+    report.rows.push_back({format("{} processes, stopped: log / file each, {}", processes, where), ratio, true, 1.0 / 3, 0.1, 0});
+  };
+  compare_many(quick, folder, "page cache", false, bare, bare, report);
+  add("fsync", compare_many(quick, folder, "fsync", true, bare, bare, report));
 #if DAMARIS_BENCH_STORAGE
   const auto slow_server = [&](auto&& work) {
     SlowTarget device(folder.path());
@@ -264,7 +272,7 @@ void measure_many(bool quick, const Folder& folder, Report& report) {
     const Throttle device({kDeviceBytesPerS, 0});
     work();
   };
-  compare_many(quick, folder, "200 MB/s", slow_server, slow_files, report);
+  add("200 MB/s", compare_many(quick, folder, "200 MB/s", false, slow_server, slow_files, report));
 #endif
 }
 
@@ -274,8 +282,8 @@ void draw_figure(bool quick, const Folder& folder, Report& report) {
   const std::vector<int> clients = quick ? std::vector{1, 4} : std::vector{1, 4, 16, kMostClients};
   const std::vector<int> mib = quick ? std::vector{1, 4} : std::vector{1, 2, 4, 8, 16};
   constexpr std::uint64_t kBuffer = 4 * kMiB;  // of a client
-  std::printf("\nperceived bandwidth, MB/s, by clients and MiB of each; buffer of %s for each\n%8s",
-              size_text(kBuffer).c_str(), "clients");
+  std::printf("\nperceived bandwidth, MB/s, by clients and MiB of each; buffer of %s for each\n%8s", size_text(kBuffer).c_str(),
+              "clients");
   for (const int size : mib) std::printf(" %8d", size);
   std::printf("\n");
   for (const int count : clients) {

@@ -83,7 +83,7 @@ case $1 in
     [ "$DAMARIS_BENCH_STORAGE" != 1 ] || expect_details report.json server=compresses bytes=16777216
     ;;
   log)
-    rows=("8 processes, stopped: log / file each, this disk")
+    rows=("8 processes, stopped: log / file each, fsync")
     [ "$DAMARIS_BENCH_STORAGE" != 1 ] || rows+=("8 processes, stopped: log / file each, 200 MB/s")
     rows+=("dc_append_to 1 MiB over memcpy" "dc_append_to 64 B, ns added over memcpy")
     damaris-bench log --quick --folder . --json report.json >out

@@ -96,6 +96,21 @@ TEST_CASE("damaris stream-log writes a stream, all streams, or says what there i
   CHECK(listed.status == 0);
   CHECK_THAT(listed.text, Catch::Contains("1 streams in 1 files, ended") && Catch::Contains("stream 3"));
   CHECK(damaris({"stream-log", run.base(), "--stream", "4"}).status == 1);
+#ifdef DAMARIS_TEST_VERIFY
+  const Output verified = damaris({"verify", run.base()});
+  CHECK(verified.status == 0);
+  CHECK_THAT(verified.text, Catch::Contains("1 log, 1 stream") && Catch::Contains("COMPLETE: its logs"));
+  std::fstream data(run.reader().path().substr(0, run.reader().path().rfind(".stream-index")) + ".0.stream",
+                    std::ios::in | std::ios::out);
+  data.seekp(100);
+  data.put('X');
+  data.close();
+  const Output damaged = damaris({"verify", run.base()});
+  CHECK(damaged.status == 1);
+  CHECK_THAT(damaged.text, Catch::Contains("damaged") && Catch::Contains("do not match their checksum"));
+  CHECK(damaris({"verify", run.base(), "--quick"}).status == 0);
+  CHECK_THAT(damaris({"verify", run.base(), "--json"}).text, Catch::Contains("\"streams\": 1"));
+#endif
   CHECK_THAT(damaris({"stream-log", run.base(), "--log", "evens"}).text, Catch::Contains("there is 'events'"));
   CHECK(damaris({"stream-log", run.folder().file("nothing")}).status == 2);
 }
