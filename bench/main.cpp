@@ -61,6 +61,13 @@ void add_write(CommandLine& command, Options& options) {
       .shown_range(1, damaris::bench::kMostClients);
 }
 
+void add_log(CommandLine& command, Options& options) {
+  CommandLine log = command.add_subcommand(
+      "log", "Appends to a log against memcpy, and 64 processes against a file for each; bandwidth until the buffer is full");
+  add_options(log, options);
+  add_folder(log, options);
+}
+
 #if DAMARIS_BENCH_STORAGE
 void add_reduce(CommandLine& command, Options& options) {
   CommandLine reduce =
@@ -93,6 +100,7 @@ void add_slots(CommandLine& command, Options& options) {
 
 damaris::bench::Report run(const CommandLine& command, const Options& options) {
   if (command.got_subcommand("write")) return damaris::bench::run_write(options.quick, options.folder, options.clients);
+  if (command.got_subcommand("log")) return damaris::bench::run_log(options.quick, options.folder);
 #if DAMARIS_BENCH_STORAGE
   if (command.got_subcommand("never-stops")) return damaris::bench::run_never_stops(options.quick, options.folder);
   if (command.got_subcommand("slots")) return damaris::bench::run_slots(options.quick, options.folder);
@@ -108,6 +116,7 @@ int main(int argc, char** argv) {
   Options options;
   CommandLine command("Measures what Damaris costs, as ratios inside one run, against what it replaces.", "damaris-bench");
   add_write(command, options);
+  add_log(command, options);
   CommandLine queue = command.add_subcommand("queue", "An event against a boost message_queue message, 1 to 3 producers");
   add_options(queue, options);
 #if DAMARIS_BENCH_STORAGE

@@ -14,6 +14,8 @@ inline constexpr int kMostClients = 64;
 // What a dc_write costs beside the memcpy that no way around copies can save. Up to `clients` write at the same time; 0: as many as have
 // a core of their own beside the server's.
 Report run_write(bool quick, const std::string& folder, int clients);
+// What an append to a log costs, beside a memcpy and beside a file for each process; and when the buffer is full.
+Report run_log(bool quick, const std::string& folder);
 // An event through a lane against a message through Boost's queue.
 Report run_queue(bool quick);
 // What the storage adds to the pwrite of the same bytes.

@@ -17,12 +17,13 @@
 !             layout. With language="fortran" its first dimension is the fastest; without, it is the slowest (C order), and a
 !             write reorders the elements.
 !   collective  no routine is, except that `dedicated cores="0"` under MPI can make df_end_iteration collective.
-!   waiting   only calls that find the buffer or their lane full, and df_initialize, df_read, df_last_step, df_flush and df_finalize
-!             wait, each wait within a bound: `timeout_ms` of df_flush, else a timeout of the XML, in seconds unless it names a unit.
+!   waiting   only calls that find the buffer or their lane full, and df_initialize, df_read, df_last_step, df_log_commit, df_flush and
+!             df_finalize wait, each within a bound: `timeout_ms` of df_flush and df_log_commit, else a timeout of the XML, in seconds unless it names a unit.
 module damaris
   use, intrinsic :: iso_c_binding
   use damaris_c
   use damaris_arrays
+  use damaris_logs
   use damaris_report
   implicit none
   private
@@ -31,6 +32,7 @@ module damaris
   public :: df_write, df_write_block, df_write_to, df_write_compound, df_variable, df_handle
   public :: df_read, df_read_block, df_read_compound, df_last_step
   public :: df_alloc, df_alloc_block, df_commit, df_commit_block
+  public :: df_append, df_append_compound, df_log_commit, df_position_t
   public :: df_signal, df_end_iteration, df_flush, df_status, df_status_t
   public :: df_set_parameter, df_get_parameter, df_set_shape, df_set_position, df_set_time
   public :: df_last_error, df_strerror

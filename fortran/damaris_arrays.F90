@@ -1,4 +1,4 @@
-! The routines with array arguments: df_write, df_read, df_alloc and their variants, for every type, kind and rank.
+! The routines with array arguments: df_write, df_read, df_alloc, df_append and their variants, for every type, kind and rank.
 ! Used by: simulation processes, by one thread at a time.
 ! Before it: the simulation's arrays, whole or by section. After it: sections.c, which passes address and strides to libdamaris.
 !
@@ -8,11 +8,13 @@ module damaris_arrays
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use damaris_c
+  use damaris_logs, only: df_position_t, append_section
   use damaris_report, only: report
   implicit none
   private
   public :: df_handle, df_variable, df_write, df_write_block, df_write_to, df_write_compound
   public :: df_read, df_read_block, df_read_compound
+  public :: df_append
   public :: df_alloc, df_alloc_block
 
   ! A handle of a variable from df_variable. The library owns it; valid until df_finalize. Cheap to copy.
@@ -86,6 +88,19 @@ module damaris_arrays
   interface df_alloc_block
     module procedure alloc_block_int8, alloc_block_int16, alloc_block_int32, alloc_block_int64
     module procedure alloc_block_real32, alloc_block_real64, alloc_block_text
+  end interface
+
+  ! df_append(log, array, where, ierr): appends the bytes of `array` to the stream that this process has in the log `log`, a
+  ! <stream-log> of the XML. The order within a stream is kept. Opens and ends no step; the array may be changed at once.
+  !   array   of any rank: integer of 8 to 64 bits, real of 32 or 64 bits, character; whole or a section; its bytes in the order of
+  !           its elements.
+  !   where   optional; gets the place of the first byte, which is known at once and stays true. File and offset count from 0.
+  !   Waits   at most the XML's buffer timeout for a full lane, and again for room in the buffer. Where the log has
+  !           buffered="false", as long once more, until the bytes are in the file.
+  !   Errors  df_e_unknown_name, df_e_too_large, df_e_full after the wait, df_e_server_lost: nothing is appended then. With
+  !           buffered="false" also df_e_timeout and df_e_io: the bytes are appended, but not in the file yet.
+  interface df_append
+    module procedure append_int8, append_int16, append_int32, append_int64, append_real32, append_real64, append_text
   end interface
 
   ! Functions of sections.c. Each returns a dc_code; `name` ends with c_null_char; `element` is a dc_type. `sentence`, 512 bytes

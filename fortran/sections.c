@@ -128,3 +128,30 @@ int damaris_fortran_read_compound(const char* name, int64_t step, int32_t block,
   const int code = check_compound(name, array, sentence);
   return code < 0 ? code : damaris_fortran_read(name, step, block, DC_COMPOUND, array);
 }
+
+/* Copies the elements in their order, the first dimension first. */
+static void gather(const CFI_cdesc_t* array, int dimension, const char* from, char** to) {
+  if (dimension < 0) {
+    memcpy(*to, from, array->elem_len);
+    *to += array->elem_len;
+    return;
+  }
+  for (CFI_index_t i = 0; i < array->dim[dimension].extent; i++)
+    gather(array, dimension - 1, from + i * array->dim[dimension].sm, to);
+}
+
+/* A section goes into the region without a copy of its own. */
+int damaris_fortran_append(const char* log, const CFI_cdesc_t* array, dc_position_t* where) {
+  uint64_t bytes = array->elem_len;
+  for (int i = 0; i < array->rank; i++) bytes *= (uint64_t)array->dim[i].extent;
+  memset(where, 0, sizeof *where);
+  if (bytes == 0 || CFI_is_contiguous(array)) return dc_append(log, array->base_addr, bytes, where);
+  dc_log_t* handle = NULL;
+  void* data = NULL;
+  int code = dc_log(log, &handle);
+  if (code >= 0) code = dc_append_alloc(handle, bytes, &data);
+  if (code < 0) return code;
+  char* to = data;
+  gather(array, array->rank - 1, array->base_addr, &to);
+  return dc_append_publish(handle, data, bytes, where);
+}

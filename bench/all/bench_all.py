@@ -23,7 +23,7 @@ from help_text import HelpText  # noqa: E402
 # Of each part: the words after ./dev bench, about how many seconds it takes on 2 cores. The whole stays below 40 minutes.
 PARTS = {
     "write": (["write"], 90), "queue": (["queue"], 20), "persist": (["persist"], 60), "reduce": (["reduce"], 90), "slots": (["slots"], 170),
-    "never-stops": (["never-stops"], 180),
+    "never-stops": (["never-stops"], 180), "log": (["log"], 60),
     "phases": (["phases", "--ranks", "2", "--groups", "1", "--ways", "file-per-process,collective,adios2,adios2-async,damaris",
                 "--storage", "cache,disk,100MB", "--repeats", "3"], 400),
     "phases-shared": (["phases", "--repeats", "2"], 300),

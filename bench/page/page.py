@@ -22,6 +22,7 @@ TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue"
           "persist": "what storing costs beyond writing the bytes", "reduce": "compression on a dedicated core against HDF5's filters",
           "slots": "four servers on a storage with one bottleneck",
           "never-stops": "what a client notices of a storage that hangs or is slow, and of a plugin that sleeps",
+          "log": "what an append to a log costs, and when the buffer is full",
           "phases": "how long a simulation waits, a core for each rank",
           "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
           "cm1-parts": "the same with four cores, or parts of these",
@@ -139,7 +140,14 @@ def picture_of_never_stops(details):
     return px.box(frame, x="trouble", y="ms", color="state", points="outliers", log_y=True, labels=dict(ms="ms, a write phase"))
 
 
+def picture_of_log(details):
+    frame = pd.DataFrame([one for one in details if one.get("figure") == 11])
+    return px.line(frame, x="mib_per_client", y="mb_per_s", color="clients", markers=True, log_x=True, log_y=True,
+                   labels=dict(mib_per_client="MiB that each client appends; it has a buffer of 4 MiB", mb_per_s="MB/s, perceived"))
+
+
 PICTURES = {
+    "log": picture_of_log,
     "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
     "record": picture_of_record, "slots": picture_of_slots, "never-stops": picture_of_never_stops,
     "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",

@@ -20,12 +20,13 @@
  *             changes shapes and positions, while no other thread is in a call. No call may be made from a signal handler: the
  *             thread may be in a call, and writes that return 0 would be lost.
  *   Collective  No call is collective, except that `dedicated cores="0"` under MPI can make the end of a step collective.
- *   Waiting   Only calls that find the buffer or their lane full, and dc_read, dc_last_step, dc_flush, dc_initialize and dc_finalize
- *             wait, each wait within a bound. With `dedicated cores="0"` dc_signal and dc_end_iteration do the server's work, and so
+ *   Waiting   Only calls that find the buffer or their lane full, and dc_read, dc_last_step, dc_log_commit, dc_flush, dc_initialize and
+ *             dc_finalize wait, each wait within a bound. With `dedicated cores="0"` dc_signal and dc_end_iteration do the server's work, and so
  *             store data, before they return.
  *   Units     `step` and `block` are numbers from 0; sizes are in bytes, extents and offsets in elements, in the layout's dimension
  *             order: C order (slowest first), unless the layout has language="fortran" (fastest first, as a Fortran declaration).
  *   Names     are those of the XML: a variable inside groups is "group/variable"; the bare name is enough where it is unique.
+ *   Logs      dc_append and the calls beside it belong to no step, and neither open nor end one.
  *   Steps     count upwards; a call with step j ends all earlier steps of this client. Steps of dc_read belong to an earlier run.
  */
 #ifndef DAMARIS_DAMARIS_H
@@ -68,6 +69,21 @@ typedef enum dc_type {
 
 /* A handle of a variable from dc_variable, for dc_write_to. The library owns it; valid until dc_finalize. */
 typedef struct dc_variable_s dc_variable_t;
+
+/* A handle of a log from dc_log, for dc_append_to. The library owns it; valid until dc_finalize. */
+typedef struct dc_log_s dc_log_t;
+
+/* Where an append lies in its log. */
+typedef struct dc_position_t {
+  int64_t file;    /* of the log, counted over the servers of the run: server times files plus the file of that server */
+  uint64_t offset; /* of its first byte in that file, in bytes */
+} dc_position_t;
+
+/* One of several pieces of an append. */
+typedef struct dc_piece_t {
+  const void* data;
+  uint64_t bytes;
+} dc_piece_t;
 
 /* The layout of a variable as the next write takes it, resolved with this client's parameters and shapes. */
 typedef struct dc_layout_t {
@@ -283,6 +299,50 @@ DC_MUST_CHECK int dc_set_position(const char* name, int ndims, const int64_t* of
  *   Returns  DC_E_ARGUMENT for a time that is not finite; DC_E_BACKWARD, DC_E_FULL; DC_E_SERVER_LOST, detected only when a step opens and
  *            during the wait. */
 DC_MUST_CHECK int dc_set_time(int64_t step, double time);
+
+/* Looks a log up, a <stream-log> of the XML, for dc_append_to, which then needs no look-up.
+ *   Owns     the library owns `*handle`; valid until dc_finalize, for every thread.
+ *   Returns  DC_E_UNKNOWN_NAME, whose sentence suggests the nearest name; `*handle` keeps its value. */
+DC_MUST_CHECK int dc_log(const char* log, dc_log_t** handle);
+
+/* Appends `bytes` bytes to the stream that this thread of this client has in `log`. Several clients share few files; the order within a
+ * stream is kept. `data` may be reused at once.
+ *   where    gets the place of the first byte, which is known at once and stays true; may be NULL. 0 bytes append nothing.
+ *   Waits    at most the XML's buffer timeout for a full lane, and again for room in the buffer. Where the log has buffered="false", as long
+ *            once more, until the bytes are in the file; otherwise the server owns them when the call returns.
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_TOO_LARGE for more than this client has of the buffer; DC_E_FULL after the wait; DC_E_SERVER_LOST:
+ *            nothing is appended then. With buffered="false" also DC_E_TIMEOUT and DC_E_IO: the bytes are appended, but not in the file
+ *            yet. */
+DC_MUST_CHECK int dc_append(const char* log, const void* data, uint64_t bytes, dc_position_t* where);
+
+/* dc_append through a handle: it takes no lock, allocates nothing and makes a system call only as dc_write_to does.
+ *   Returns  as dc_append, bytes and place alike; DC_E_ARGUMENT for a handle of no log of this session. */
+DC_MUST_CHECK int dc_append_to(dc_log_t* handle, const void* data, uint64_t bytes, dc_position_t* where);
+
+/* Appends `count` pieces as one append, in their order and without a gap.
+ *   Units    bytes, see dc_piece_t.
+ *   Returns  as dc_append_to; `where` is that of the first piece. */
+DC_MUST_CHECK int dc_append_list(dc_log_t* handle, const dc_piece_t* pieces, int count, dc_position_t* where);
+
+/* Reserves room for an append of up to `bytes` bytes in the region, so that the simulation fills it in place and dc_append_publish
+ * appends it without a copy.
+ *   data     `*data` gets the address of uninitialised memory, aligned to 64 bytes; NULL after an error.
+ *   Owns     the caller owns the memory until dc_append_publish by the same thread; dc_finalize cancels what is not published.
+ *   Returns  as dc_append_to; DC_E_ARGUMENT for 0 bytes. */
+DC_MUST_CHECK int dc_append_alloc(dc_log_t* handle, uint64_t bytes, void** data);
+
+/* Appends the first `bytes` bytes of what dc_append_alloc reserved. The place in the log is taken here, not by dc_append_alloc.
+ *   Owns     the server owns the memory afterwards: the pointer must not be used any more.
+ *   Returns  as dc_append_to; DC_E_NOT_ALLOCATED for another address, log or thread; DC_E_ARGUMENT for more bytes than were reserved: the
+ *            memory is still the caller's then, as after DC_E_FULL. */
+DC_MUST_CHECK int dc_append_publish(dc_log_t* handle, void* data, uint64_t bytes, dc_position_t* where);
+
+/* Waits until everything that this thread has appended to `log` is durable: written and fsynced, with its index.
+ *   timeout_ms  the bound of the wait in milliseconds, 0 or more; a full lane or buffer adds at most the XML's buffer timeout each.
+ *   Returns     DC_E_UNKNOWN_NAME; DC_E_TIMEOUT; DC_E_IO when the file system refuses it, with the reason: the server still has what was
+ *               appended, tries again, and a later commit may succeed; DC_E_FULL, DC_E_SERVER_LOST: what was appended is in the region or in
+ *               the files, and 'damaris recover' completes them. */
+DC_MUST_CHECK int dc_log_commit(const char* log, int timeout_ms);
 
 /* Returns a short fixed text for a code, for example "unknown name"; never NULL, also for a number that is not a dc_code.
  *   Owns     the library; valid until the program ends.

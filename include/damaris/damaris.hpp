@@ -15,6 +15,7 @@
 
 #include <damaris/damaris.h>
 #include <damaris/error.hpp>
+#include <damaris/log.hpp>
 #include <damaris/section.hpp>
 
 #include <algorithm>
@@ -29,12 +30,6 @@ namespace damaris {
 class Session;
 
 namespace detail {
-
-// Returns DC_OK and notices; throws Error with dc_last_error() for a negative code.
-inline dc_code checked(int code) {
-  if (code < 0) throw Error(static_cast<dc_code>(code), dc_last_error());
-  return static_cast<dc_code>(code);
-}
 
 // Returns the layout of `variable` as dc_get_layout, extents in elements. Throws DC_E_UNKNOWN_NAME, DC_E_SHAPE when the parameters give no
 // valid shape, and DC_E_TYPE unless the elements are of type T and of sizeof(T) bytes.
@@ -242,6 +237,12 @@ class Session {
   Variable<T> variable(const std::string& name) {
     require_active();
     return Variable<T>(name);
+  }
+
+  // Returns a handle of the log `name`, a <stream-log> of the XML, valid until the session ends. Throws DC_E_UNKNOWN_NAME.
+  Log log(const std::string& name) {
+    require_active();
+    return Log(name);
   }
 
   // Reserves block `block` (0 or more) of `variable` at `step` in shared memory, and ends all earlier steps. Where a write would return a

@@ -41,6 +41,26 @@ dc_variable_s& checked(dc_variable_t* handle, const char* call) {
   return *handle;
 }
 
+dc_log_s& find_log(const char* log, const char* call) {
+  Client& c = client();
+  require(log, call, "log");
+  return c.log(log);
+}
+
+dc_log_s& checked(dc_log_t* handle, const char* call) {
+  if (!client().owns(handle))
+    throw Error(DC_E_ARGUMENT,
+                damaris::format("{}: the handle is not one of this session; get it from dc_log after dc_initialize", call));
+  return *handle;
+}
+
+int append(dc_log_s& log, const void* data, uint64_t bytes, dc_position_t* where) {
+  const dc_piece_t piece = {data, bytes};
+  const dc_position_t place = client().append(log, &piece, 1);
+  if (where != nullptr) *where = place;
+  return DC_OK;
+}
+
 int report(const damaris::Status& report) {
   return report.code == DC_OK ? DC_OK : damaris::api::set_last_error(report.code, report.message);
 }
@@ -166,6 +186,61 @@ int dc_last_step(const char* variable, int64_t* step) {
     const dc_variable_s* found = variable == nullptr ? nullptr : &c.shapes().find(variable);
     require(step, "dc_last_step", "step");
     *step = c.last_step(found);
+    return DC_OK;
+  });
+}
+
+int dc_log(const char* log, dc_log_t** handle) {
+  return guard([&] {
+    dc_log_s& found = find_log(log, "dc_log");
+    require(handle, "dc_log", "handle");
+    *handle = &found;
+    return DC_OK;
+  });
+}
+
+int dc_append(const char* log, const void* data, uint64_t bytes, dc_position_t* where) {
+  return guard_write([&] { return append(find_log(log, "dc_append"), data, bytes, where); });
+}
+
+int dc_append_to(dc_log_t* handle, const void* data, uint64_t bytes, dc_position_t* where) {
+  return guard_write([&] { return append(checked(handle, "dc_append_to"), data, bytes, where); });
+}
+
+int dc_append_list(dc_log_t* handle, const dc_piece_t* pieces, int count, dc_position_t* where) {
+  return guard_write([&] {
+    dc_log_s& log = checked(handle, "dc_append_list");
+    if (count < 0) throw Error(DC_E_ARGUMENT, damaris::format("dc_append_list: the number of pieces {} is negative", count));
+    if (count > 0) require(pieces, "dc_append_list", "pieces");
+    const dc_position_t place = client().append(log, pieces, static_cast<std::size_t>(count));
+    if (where != nullptr) *where = place;
+    return DC_OK;
+  });
+}
+
+int dc_append_alloc(dc_log_t* handle, uint64_t bytes, void** data) {
+  return guard_write([&] {
+    dc_log_s& log = checked(handle, "dc_append_alloc");
+    require(data, "dc_append_alloc", "data");
+    *data = nullptr;
+    *data = client().alloc_append(log, bytes);
+    return DC_OK;
+  });
+}
+
+int dc_append_publish(dc_log_t* handle, void* data, uint64_t bytes, dc_position_t* where) {
+  return guard_write([&] {
+    const dc_position_t place = client().publish_append(checked(handle, "dc_append_publish"), data, bytes);
+    if (where != nullptr) *where = place;
+    return DC_OK;
+  });
+}
+
+int dc_log_commit(const char* log, int timeout_ms) {
+  return guard([&] {
+    dc_log_s& found = find_log(log, "dc_log_commit");
+    if (timeout_ms < 0) throw Error(DC_E_ARGUMENT, damaris::format("dc_log_commit: the time-out {} ms is negative", timeout_ms));
+    client().commit_log(found, timeout_ms);
     return DC_OK;
   });
 }

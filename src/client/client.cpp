@@ -63,6 +63,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
   shm::ClientSlot& mine = region_->slot(slot_);
   try {
     make_writers();
+    open_logs();
   } catch (...) {
     release_slot(mine);
     throw;
@@ -81,6 +82,7 @@ void Client::make_writers() {
     const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, declared_.frame->architecture.buffer_timeout_ms);
     writers_.push_back(
         std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
+    writers_.back()->thread = thread;
   }
 }
 
@@ -108,6 +110,7 @@ void Client::send_finalize() {
   const std::int64_t last = last_attempted_step();
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) writer->arena.cancel(*block.header);
+    for (const auto& [data, block] : writer->appends) writer->arena.cancel(*block.header);
     writer->record_failed_writes(steps_.open(), last);
     bool sent = true;
     for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
@@ -349,6 +352,7 @@ Status Client::finalize() {
   link_.require_taking();
   report_refusals(last, *finalize_deadline_);
   close_steps_below(last + 1);
+  cancel_appends();
   push_to_all(make_message(MessageKind::finalize, last), *finalize_deadline_);
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
@@ -362,38 +366,6 @@ Status Client::finalize() {
     if (first.code > DC_OK) first.code = next.code;  // a damaged mailbox is reported last
   }
   return first;
-}
-
-// A shared pool counts only once: each thread has a value for all of it.
-void Client::add_arena(const Writer& writer, dc_status_t& status) const {
-  const std::uint64_t used = writer.used_bytes.load(std::memory_order_relaxed);
-  const bool shared = writer.arena.is_shared();
-  status.buffer_bytes = writer.arena.size_bytes() + (shared ? 0 : status.buffer_bytes);
-  status.buffer_used_bytes = shared ? std::max(used, status.buffer_used_bytes) : status.buffer_used_bytes + used;
-}
-
-dc_status_t Client::status() {
-  const shm::RegionHeader& header = region_->header();
-  dc_status_t status = {};
-  status.last_complete = header.last_complete.load(std::memory_order_relaxed);
-  status.last_durable = shm::last_durable(header);
-  status.first_error = header.first_error.load(std::memory_order_relaxed);
-  if (Writer* own = writer_if_any()) {  // only its owner may walk an arena; the other threads publish their use with each write
-    const shm::PooledArena::Use use = own->arena.use_now();
-    status.largest_hole_bytes = use.largest_hole_bytes;
-    own->used_bytes.store(use.used_bytes, std::memory_order_relaxed);
-  }
-  for (const auto& writer : writers_) {
-    add_arena(*writer, status);
-    status.events_waiting += writer->lane.waiting();
-    status.writes += writer->writes.load(std::memory_order_relaxed);
-    status.waits += writer->waits.load(std::memory_order_relaxed);
-    status.skipped += writer->skipped.load(std::memory_order_relaxed);
-    status.dropped += writer->dropped.load(std::memory_order_relaxed);
-  }
-  status.reduced_steps = header.reduced_steps.load(std::memory_order_relaxed);
-  status.spilled_bytes = header.spilled_bytes.load(std::memory_order_relaxed);
-  return status;
 }
 
 }  // namespace damaris::client

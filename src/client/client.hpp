@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "client/lane_claims.hpp"
+#include "client/log_handle.hpp"
 #include "client/server_link.hpp"
 #include "client/shapes.hpp"
 #include "client/source.hpp"
@@ -51,6 +52,18 @@ class Client {
   // `variable` nullptr: the last step of any variable.
   std::int64_t last_step(const Variable* variable);
   void signal(const std::string& name, std::int64_t step);
+
+  // Logs; they open and end no step. Throw Error as dc_append and the calls beside it document.
+  LogHandle& log(const char* name);
+  bool owns(const LogHandle* handle) const noexcept {
+    return !logs_.empty() && handle >= logs_.data() && handle < logs_.data() + logs_.size();
+  }
+  dc_position_t append(LogHandle& log, const dc_piece_t* pieces, std::size_t count);
+  void* alloc_append(LogHandle& log, std::uint64_t bytes);
+  // `bytes`: of those allocated, the first ones.
+  dc_position_t publish_append(LogHandle& log, void* data, std::uint64_t bytes);
+  // Waits until what this thread has appended is durable.
+  void commit_log(LogHandle& log, std::int64_t timeout_ms);
   void set_time(std::int64_t step, double time);
 
   // These report failures of earlier steps: DC_OK if there are none.
@@ -130,18 +143,27 @@ class Client {
   struct Asked {
     std::string what;
     Deadline deadline;
+    const char* verb = "read";
   };
   Asked asked(std::string what) const {
-    return {std::move(what), Deadline::after_ms(declared_.frame->architecture.read_timeout_ms)};
+    return {std::move(what), Deadline::after_ms(declared_.frame->architecture.read_timeout_ms), "read"};
   }
   shm::BlockHeader* reserve_to_read(Writer& writer, const Asked& asked, std::uint64_t bytes, shm::Form form);
-  void request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked);
+  // Returns false if the server has not answered in time; the block is the server's then.
+  bool request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Deadline& deadline);
+  void request_read(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked);
   struct Part {
     Box box;  // of the interior
     shm::Form form;
   };
   void read_part(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, const Part& part, const Target& target,
                  const Asked& asked);
+  void open_logs();
+  void cancel_appends() noexcept;
+  shm::BlockHeader* reserve_to_append(Writer& writer, const LogHandle& log, std::uint64_t bytes);
+  shm::BlockHeader* wait_to_append(Writer& writer, const LogHandle& log, std::uint64_t bytes);
+  dc_position_t publish_bytes(Writer& writer, const LogHandle& log, shm::BlockHeader& block, std::uint64_t bytes);
+  void wait_for_log(Writer& writer, const LogHandle& log, const char* what, bool durable, std::int64_t timeout_ms);
   void push(Writer& writer, const shm::Message& message, const Deadline& deadline);
   void push_to_all(const shm::Message& message, const Deadline& deadline);
   void report_refusals(std::int64_t last, const Deadline& deadline);
@@ -163,6 +185,7 @@ class Client {
   const bool may_omit_;  // some variable may be skipped, or its step dropped
   ServerLink link_;
   std::vector<std::unique_ptr<Writer>> writers_;  // one per thread
+  std::vector<LogHandle> logs_;                   // by log of the model
   LaneClaims claims_;
   std::mutex step_mutex_;  // see lock_step()
   StepState steps_;
@@ -171,5 +194,20 @@ class Client {
   std::atomic<bool> full_logged_{false};       // a time-out of a write has been logged
   std::optional<Deadline> finalize_deadline_;  // set once finalize has begun
 };
+
+// Counts this thread as waiting meanwhile: the server spills more for a client that waits.
+template <class Done>
+void Client::wait_for_room(Done&& done) {
+  std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
+  waiting.fetch_add(1, std::memory_order_relaxed);
+  link_.ring();
+  try {
+    link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
+  } catch (...) {
+    waiting.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
+  waiting.fetch_sub(1, std::memory_order_relaxed);
+}
 
 }  // namespace damaris::client

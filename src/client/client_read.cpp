@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "client/answer.hpp"
 #include "client/client.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/publish.hpp"
@@ -72,27 +73,6 @@ void describe_part(const Variable& variable, const Box& part, shm::Form form, sh
   }
 }
 
-// Releases the block after its answer has been read.
-class AnswerGuard {
- public:
-  AnswerGuard(shm::PooledArena& arena, shm::BlockHeader& block) : arena_(arena), block_(block) {}
-  ~AnswerGuard() { arena_.cancel(block_); }
-  AnswerGuard(const AnswerGuard&) = delete;
-  AnswerGuard& operator=(const AnswerGuard&) = delete;
-
- private:
-  shm::PooledArena& arena_;
-  shm::BlockHeader& block_;
-};
-
-// `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
-void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
-  shm::Answer answer;
-  std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);
-  answer.sentence[sizeof answer.sentence - 1] = '\0';
-  if (answer.code < DC_OK) throw Error(static_cast<dc_code>(answer.code), answer.sentence);
-}
-
 }  // namespace
 
 shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, std::uint64_t data_bytes, shm::Form form) {
@@ -102,9 +82,9 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
   shm::BlockHeader* header = writer.arena.try_reserve(bytes, form);
   if (header == nullptr && !writer.arena.can_ever_hold(bytes, form))
     throw Error(DC_E_TOO_LARGE,
-                format("to read {} takes {} bytes at once, more than the {} bytes of the buffer that client {} has; enlarge "
+                format("to {} {} takes {} bytes at once, more than the {} bytes of the buffer that client {} has; enlarge "
                        "<buffer size=...> in {}",
-                       what, bytes, writer.arena.size_bytes(), id_, declared_.frame->file));
+                       asked.verb, what, bytes, writer.arena.size_bytes(), id_, declared_.frame->file));
   if (header == nullptr) {
     writer.count_wait();
     link_.ring();
@@ -115,23 +95,26 @@ shm::BlockHeader* Client::reserve_to_read(Writer& writer, const Asked& asked, st
     if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
   }
   if (header == nullptr)
-    throw Error(
-        DC_E_FULL,
-        format("no room in the buffer to read {} ({} bytes): waited for {}; read before writing, end the step that holds the "
-               "buffer, or enlarge <buffer size=...> in {}",
-               what, bytes, link_.describe(shm::kNoStep), declared_.frame->file));
+    throw Error(DC_E_FULL,
+                format("no room in the buffer to {} {} ({} bytes): waited for {}; read before writing, end the step that holds the "
+                       "buffer, or enlarge <buffer size=...> in {}",
+                       asked.verb, what, bytes, link_.describe(shm::kNoStep), declared_.frame->file));
   header->data_bytes = data_bytes;
   header->source = id_;
   return header;
 }
 
-void Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked) {
+bool Client::request(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Deadline& deadline) {
   message.step = block->step;
   message.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - region_->at(0));
   shm::publish_block(*block, shm::BlockState::requested, writer.lane, message);  // reserve_to_read() has ensured room in the lane
   link_.ring();
   const auto answered = [&] { return shm::state_of(*block) == shm::BlockState::answered; };
-  if (!link_.wait_until(asked.deadline, answered) && shm::abandon_read(*block))
+  return link_.wait_until(deadline, answered) || !shm::abandon_read(*block);
+}
+
+void Client::request_read(Writer& writer, shm::BlockHeader* block, shm::Message& message, const Asked& asked) {
+  if (!request(writer, block, message, asked.deadline))
     throw Error(DC_E_TIMEOUT,
                 format("{} is not read after {} ms: waited for {}; give <server read-timeout=...> more in {}", asked.what,
                        declared_.frame->architecture.read_timeout_ms, link_.describe(shm::kNoStep), declared_.frame->file));
@@ -166,7 +149,7 @@ void Client::read_part(Writer& writer, Variable& variable, std::int64_t step, st
   describe_part(variable, part.box, form, *header);
   shm::Message message = {};
   message.kind = shm::MessageKind::read;
-  request(writer, header, message, asked);
+  request_read(writer, header, message, asked);
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, form);
   throw_refusal(data, bytes);
@@ -183,7 +166,7 @@ std::int64_t Client::last_step(const Variable* variable) {
   shm::Message message = {};
   message.kind = shm::MessageKind::last_step;
   message.name = variable == nullptr ? shm::kAnyVariable : variable->id;
-  request(writer, header, message, wanted);
+  request_read(writer, header, message, wanted);
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, {});
   throw_refusal(data, sizeof step);

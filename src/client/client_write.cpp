@@ -168,21 +168,6 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   throw_full(writer, variable, step, alone());
 }
 
-// Counts this thread as waiting meanwhile: the server spills more for a client that waits.
-template <class Done>
-void Client::wait_for_room(Done&& done) {
-  std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
-  waiting.fetch_add(1, std::memory_order_relaxed);
-  link_.ring();
-  try {
-    link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
-  } catch (...) {
-    waiting.fetch_sub(1, std::memory_order_relaxed);
-    throw;
-  }
-  waiting.fetch_sub(1, std::memory_order_relaxed);
-}
-
 void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone) {
   const std::uint64_t bytes = variable.shape.bytes;
   if (alone)

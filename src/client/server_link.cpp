@@ -92,17 +92,21 @@ std::string ServerLink::region_location(const char* when) const {
 // Reports what the server will never dequeue. A server that is leaving still takes what the lanes hold, until it has given this client up.
 std::string ServerLink::undelivered_text() const {
   if (state() == shm::RegionState::leaving && is_attached()) return "";
-  std::uint64_t events = 0;
+  std::uint64_t events = 0, appends = 0;
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     const shm::LaneReader lane(reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset)), region_->lane_messages());
     lane.for_each_waiting([&](const shm::Message& message) {
+      appends += message.kind == shm::MessageKind::append ? 1 : 0;
       events += message.kind == shm::MessageKind::write || message.kind == shm::MessageKind::signal ? 1 : 0;
     });
   }
-  return events == 0 ? ""
-                     : format("; the last {} writes and signals of client {} came too late and are not stored", events,
-                              region_->slot(slot_).id.load(std::memory_order_relaxed));
+  const auto too_late = [&](std::uint64_t count, const char* what) {
+    return count == 0 ? ""
+                      : format("; the last {} {} of client {} came too late and are not stored", count, what,
+                               region_->slot(slot_).id.load(std::memory_order_relaxed));
+  };
+  return too_late(events, "writes and signals") + too_late(appends, "appends");
 }
 
 bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {

@@ -105,6 +105,14 @@ struct Writer {
   std::uint64_t reported_waits = 0;                                      // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step
   bool woke_server = false;  // the server has been woken since lane or arena became more than half full
+  // Allocated to be appended, and not published yet; by their data. They belong to no step.
+  struct Appended {
+    shm::BlockHeader* header;
+    std::uint32_t log;
+    std::uint64_t bytes;
+  };
+  std::map<void*, Appended> appends;
+  std::int64_t thread = 0;
   // For dc_status of other threads; only this thread writes, so an addition needs no locked instruction.
   std::atomic<std::uint64_t> writes{0}, waits{0}, skipped{0}, dropped{0}, used_bytes{0};
 };

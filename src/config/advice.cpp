@@ -137,7 +137,9 @@ std::vector<std::string> warnings(const model::Model& model) {
     advice.push_back(
         format("{}: stale=\"recover\" stores the data of a dead run, and {}; use exists=\"append\" to keep it and go on",
                model.file, fate));
-  if (std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
+  const bool only_logs = model.variables.empty() && !model.logs.empty();
+  if (!only_logs &&
+      std::none_of(model.plugins.begin(), model.plugins.end(), [](const model::Plugin& plugin) { return plugin.storage; }))
     advice.push_back(format("{}: no <storage>: nothing will be stored, only actions see the data", model.file));
   return advice;
 }

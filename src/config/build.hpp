@@ -33,6 +33,8 @@ void build_types(Build& build);
 void build_layouts(Build& build);
 void build_variables(Build& build);
 void build_storage(Build& build);
+// Its stream logs; build_storage calls it.
+void build_stream_logs(Build& build, const Element& storage);
 void build_actions(Build& build);
 // The log must not be the XML or a file of the run. Call it after build_storage.
 void check_log_file(Build& build);

@@ -194,8 +194,10 @@ model::Plugin hdf5_plugin(Build& build, const Element& element) {
 void build_storage(Build& build) {
   const Element* storage = build.only("storage");
   if (storage == nullptr) return;
+  build_stream_logs(build, *storage);
   DeclaredNames names;
   for (const Element& child : storage->children) {
+    if (child.name == "stream-log") continue;
     model::Plugin plugin = child.name == "hdf5" ? hdf5_plugin(build, child) : table_plugin(build, child);
     plugin.storage = true;
     if (names.add(build, "storage", plugin.name, child.where, 0)) build.model.plugins.push_back(std::move(plugin));

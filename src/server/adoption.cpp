@@ -31,7 +31,8 @@ void Adoption::take_over(bool give_up_spilled, const TakeBlock& take_block) {
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
       lane.reader.for_each_waiting([&](const shm::Message& message) {
-        if (message.kind == shm::MessageKind::write) waiting.insert(message.block_offset);
+        if (message.kind == shm::MessageKind::write || message.kind == shm::MessageKind::append)
+          waiting.insert(message.block_offset);
       });
   for (Member& member : roster_.members())
     for (Lane& lane : member.lanes)
@@ -135,13 +136,26 @@ bool Adoption::release_spilled(const Member& member, const Lane& lane, const shm
   return true;
 }
 
+// An append has been taken from its lane, or its client died before it was announced.
+void Adoption::take_append(Member& keeper, const shm::BlockHeader& block, std::uint64_t place, const TakeBlock& take_block) {
+  Member* const member = region_.pool() == nullptr ? &keeper : roster_.find(block.source);
+  if (member == nullptr || block.block < 0 || static_cast<std::size_t>(block.block) >= member->lanes.size()) return;
+  shm::Message message = {};
+  message.kind = shm::MessageKind::append;
+  message.step = shm::kNoStep;
+  message.block_offset = place;
+  take_block(*member, member->lanes[static_cast<std::size_t>(block.block)], message);
+}
+
 // Skips blocks whose messages are still in a lane; the dead server had dequeued the messages of the others.
 void Adoption::take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting,
                           const TakeBlock& take_block) {
   const auto take = [&](shm::BlockHeader& block, std::uint64_t offset) {
     const std::uint64_t place = lane.span.arena_offset + offset;
     if (shm::state_of(block) != shm::BlockState::published) return;
-    if (waiting.count(place) > 0 || block.step < 0 || block.step > shm::kHighestStep) return;
+    if (waiting.count(place) > 0) return;
+    if (shm::Form(block.ndims, block.flags).is_append()) return take_append(keeper, block, place, take_block);
+    if (block.step < 0 || block.step > shm::kHighestStep) return;
     if (settled_.contains(block.step)) return shm::set_state(block, shm::BlockState::released);
     shm::Message message = {};
     message.kind = shm::MessageKind::write;

@@ -51,6 +51,7 @@ class Adoption {
   void restore_open_steps();
   void restore_overflow(const shm::OverflowSteps& overflow);
   bool release_spilled(const Member& member, const Lane& lane, const shm::Message& message);
+  void take_append(Member& keeper, const shm::BlockHeader& block, std::uint64_t place, const TakeBlock& take_block);
   void take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& take_block);
 
   shm::Region& region_;

@@ -64,14 +64,30 @@ struct Abandon {
 struct ServeRead {
   ReadRequest request;
 };
+// Bytes of logs, and what asks when they are stored.
+struct LogAppend {
+  std::uint32_t log = 0, file = 0;
+  std::int64_t stream = 0;
+  AppendedBlock bytes;
+};
+struct LogCommit {
+  std::uint32_t log = 0;
+  bool durable = true;
+  std::optional<ReadRequest> asked;      // of a client that waits for the answer
+  std::optional<std::uint32_t> leaving;  // the slot of a client that finalizes
+};
+struct StoreLogs {
+  std::vector<LogAppend> appends;
+  std::vector<LogCommit> commits;  // of all of the appends, and earlier ones
+};
 // Nothing more comes: agree with the other servers on the end.
 struct Leave {};
 struct FinalizePlugins {
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
 };
-using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, Leave,
-                         FinalizePlugins>;
+using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, StoreLogs,
+                         Leave, FinalizePlugins>;
 
 // ---- answers
 
@@ -100,12 +116,18 @@ struct PluginReport {  // outside of any step
 struct ReadServed {
   HeldBlock block;
 };
+struct LogsStored {
+  StoreLogs job;
+  Status failure;              // of a write: nothing counts as stored, and the appends are to be handed out again
+  std::vector<Status> synced;  // one for each commit
+  std::size_t refused = 0;     // appends that lie where another one is
+};
 struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {
   Status status;
 };
-using Answer =
-    std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, AllLeft, PluginsFinalized>;
+using Answer = std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, LogsStored,
+                            AllLeft, PluginsFinalized>;
 
 // Who may read or move the datasets of the step that is handed out.
 class Lease {

@@ -192,9 +192,34 @@ Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, 
   return intake;
 }
 
+AppendedBlock check_append(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
+                           std::size_t logs) {
+  constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 62;
+  AppendedBlock append;
+  if (!place_is_sound(span, message.block_offset)) {
+    append.fault = "it lies outside the client's arena";
+    return append;
+  }
+  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
+  const Copy copy = copy_of(header);
+  append.offset = static_cast<std::uint64_t>(header.first_list);
+  append.fault = fault_of_block(copy, span, message, shm::BlockState::published);
+  if (append.fault.empty() && !copy.form.is_append()) append.fault = "it is none of a log";
+  if (append.fault.empty() && copy.variable >= logs) append.fault = format("there is no log {}", copy.variable);
+  if (append.fault.empty() && (copy.source != source || copy.data_bytes == 0 || append.offset > kMostOffset))
+    append.fault = "its source or its place is invalid";
+  if (!append.fault.empty()) return append;
+  append.log = copy.variable;
+  append.bytes = copy.data_bytes;
+  append.data = region.at(message.block_offset + shm::header_bytes(copy.form));
+  append.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
+  return append;
+}
+
 ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                           const VariableInfos& infos) {
   ReadRequest asked;
+  const bool of_step = message.kind == shm::MessageKind::read;
   asked.last_step = message.kind == shm::MessageKind::last_step;
   if (!place_is_sound(span, message.block_offset)) {
     asked.fault = "it lies outside the client's arena";
@@ -203,7 +228,7 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
   const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
   const Copy copy = copy_of(header);
   asked.fault = fault_of_block(copy, span, message, shm::BlockState::requested);
-  if (asked.fault.empty() && !asked.last_step) asked.fault = fault_of_labels(copy, message, source, infos);
+  if (asked.fault.empty() && of_step) asked.fault = fault_of_labels(copy, message, source, infos);
   if (!asked.fault.empty()) return asked;
   asked.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
   asked.read.data = const_cast<std::byte*>(region.at(message.block_offset + shm::header_bytes(copy.form)));
@@ -215,6 +240,7 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
     if (asked.fault.empty() && !any) asked.read.variable = &infos.all()[message.name];
     return asked;
   }
+  if (!of_step) return asked;
   dc_dataset_t dataset = labels_of(copy, infos);
   asked.fault = fill_lists(header, copy, dataset, Holds::interior);
   take_place(dataset, asked.read);

@@ -40,6 +40,15 @@ struct ReadRequest {
   HeldBlock block;
 };
 
+// Bytes that a client has appended to a log.
+struct AppendedBlock {
+  std::string fault;  // "" if the block is valid
+  std::uint32_t log = 0;
+  std::uint64_t offset = 0, bytes = 0;  // of and in the file of the log
+  const std::byte* data = nullptr;
+  HeldBlock block;
+};
+
 // `span`: the server's own copy of the location of a lane and its arena; `source`: the id of the client that owns the lane.
 // A valid result contains copies of everything except the data.
 Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
@@ -48,7 +57,11 @@ Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::in
 // The same for a record in a dead server's spill file.
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos);
 
-// The same for a block to be filled: for the messages read and last_step.
+// The same for bytes of a log, of which there are `logs`.
+AppendedBlock check_append(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
+                           std::size_t logs);
+
+// The same for a block to be filled: for the messages read, last_step and log_commit.
 ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                           const VariableInfos& infos);
 

@@ -30,6 +30,24 @@ void IntakeSide::submit(Job job) {
   }
 }
 
+// A part at a time, beside steps and actions. What the file system refuses up to the end is left to recovery.
+bool IntakeSide::hand_out_logs(bool ending) {
+  if (ending && refuses_logs() && !logs_.empty()) {
+    const std::string why = logs_.refusal();
+    if (const std::size_t appends = logs_.leave(); appends > 0) {
+      const std::string sentence = format("{} appends to logs are {}: {}", appends, where_left("that cause"), why);
+      failures_.record(DC_E_IO, sentence);
+      notify_all_clients({DC_E_IO, sentence});
+    }
+    return true;
+  }
+  if (handover_.jobs.full()) return false;
+  std::optional<StoreLogs> next = logs_.next();
+  if (!next) return false;
+  Job job = std::move(*next);
+  return handover_.jobs.try_push(job);
+}
+
 bool IntakeSide::hand_out_backlog() {
   bool any = false;
   for (; !backlog_.empty() && handover_.jobs.try_push(backlog_.front()); any = true) backlog_.pop_front();
@@ -75,6 +93,7 @@ bool IntakeSide::hand_out_step(bool urgent) {
 bool IntakeSide::hand_out(bool urgent, bool ending) {
   handover_.ending.store(ending, std::memory_order_relaxed);
   bool any = hand_out_reads();
+  any |= hand_out_logs(ending);
   any |= hand_out_backlog();
   any |= hand_out_action();
   any |= hand_out_step(urgent);
@@ -131,9 +150,14 @@ void IntakeSide::take(StepLeft& answer) {
 
 std::string IntakeSide::left_text(std::int64_t step) {
   const std::string steps = step < highest_step() ? format("steps {} to {} are", step, highest_step()) : format("step {} is", step);
-  if (region_->name().empty() || !region_->memory().has_name()) return format("{} not stored, and lost", steps);
-  return format("{} not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when its cause has gone", steps,
-                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name());
+  return format("{} {}", steps, where_left("its cause"));
+}
+
+std::string IntakeSide::where_left(const char* cause) {
+  if (region_->name().empty() || !region_->memory().has_name()) return "not stored, and lost";
+  return format("not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when {} has gone",
+                ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name(),
+                cause);
 }
 
 void IntakeSide::take(PluginReport& answer) {
@@ -151,6 +175,8 @@ void IntakeSide::take(ReadServed& answer) {
   ledger_.answer(answer.block);
   shm::notify_progress(region_->header());
 }
+
+void IntakeSide::take(LogsStored& answer) { logs_.take(answer); }
 
 void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
 

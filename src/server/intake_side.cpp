@@ -32,11 +32,16 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       roster_(*region_),
       signals_(model_, ledger_, roster_, [this](Job job) { submit(std::move(job)); }),
       back_pressure_(*region_, *model_, ledger_, roster_),
+      logs_(*region_, *model_, infos_, ledger_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
 void IntakeSide::adopt(bool give_up_spilled) {
   stop_accepting();
-  const auto take = [this](Member& member, Lane& lane, const shm::Message& message) { take_block(member, lane, message); };
+  const auto take = [this](Member& member, Lane& lane, const shm::Message& message) {
+    if (message.kind != shm::MessageKind::append) return take_block(member, lane, message);
+    if (const std::string fault = logs_.take_append(member, lane, message); !fault.empty())
+      failures_.record(DC_E_CLIENT_LOST, format("an append of client {} to a log is left: {}", member.id, fault));
+  };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
   adoption_->take_over(give_up_spilled, take);
 }
@@ -88,10 +93,13 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
 
 // If it throws, as std::bad_alloc, the message stays in its lane and is taken once more: so whatever has an effect that a second time would
 // add to comes last, and needs no memory.
-// A message of step j ends all earlier steps of its lane; a read refers to a step of another run and ends none.
+// A message of step j ends all earlier steps of its lane; a read refers to a step of another run, and an append to none:
+// they end none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
     return take_read_request(member, lane, message);
+  if (message.kind == shm::MessageKind::append || message.kind == shm::MessageKind::log_commit)
+    return take_of_log(member, lane, message);
   if (adoption_ && adoption_->settled().contains(message.step) && message.kind != shm::MessageKind::finalize)
     return adoption_->discard_late_write(member, lane, message);
   // The server had noted this end, and was killed before it removed the message.
@@ -123,9 +131,12 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     case shm::MessageKind::flush:
     case shm::MessageKind::read:
     case shm::MessageKind::last_step:
+    case shm::MessageKind::append:
+    case shm::MessageKind::log_commit:
       return;
     case shm::MessageKind::finalize:
       roster_.end(member, lane, kAllSteps);
+      if (member.frontier == kAllSteps) logs_.take_end(member);
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
       return;
   }
@@ -158,6 +169,12 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
     reads_.pop_back();
     throw;
   }
+}
+
+void IntakeSide::take_of_log(Member& member, Lane& lane, const shm::Message& message) {
+  const bool appends = message.kind == shm::MessageKind::append;
+  const std::string fault = appends ? logs_.take_append(member, lane, message) : logs_.take_commit(member, lane, message);
+  if (!fault.empty()) reject(member, lane, format("{}: {}", shm::to_string(message), fault));
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
@@ -285,7 +302,7 @@ void IntakeSide::stop() {
 // A finalized client may leave once its last step is processed and no pending global instance can still fail.
 void IntakeSide::release_clients(bool all, std::int64_t hold_ms) {
   for (Member& member : roster_.members())
-    if (member.presence == Member::Presence::finalized &&
+    if (member.presence == Member::Presence::finalized && !(logs_.owes(member) && !all) &&
         (all || (!signals_.pending() && (leaves_steps_ || completed_ >= std::min(member.last_step, ledger_.highest_step()))))) {
       roster_.deliver();
       roster_.release(member, hold_ms);
@@ -309,7 +326,7 @@ bool IntakeSide::has_messages() const {
 
 bool IntakeSide::busy() const {
   const bool handed_out = reads_out_ > 0 || actions_out_ || step_out_ || passing_;
-  return handed_out || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() ||
+  return handed_out || !logs_.empty() || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() ||
          (!leaves_steps_ && ledger_.has_unprocessed());
 }
 

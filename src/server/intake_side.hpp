@@ -21,6 +21,7 @@
 #include "server/handover.hpp"
 #include "server/intake.hpp"
 #include "server/ledger.hpp"
+#include "server/log_intake.hpp"
 #include "server/roster.hpp"
 #include "server/signals.hpp"
 
@@ -85,9 +86,13 @@ class IntakeSide {
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
-  bool all_stored() const noexcept { return all_durable_; }
+  bool all_stored() const noexcept { return all_durable_ && !logs_.leaves(); }
+  // The file system refuses what was appended to logs.
+  bool refuses_logs() const noexcept { return !logs_.refusal().empty(); }
   // The storage could not store a step up to the end: it and all later ones stay where they are, for recovery.
   bool leaves_steps() const noexcept { return leaves_steps_; }
+  // The same of appends to logs.
+  bool leaves_appends() const noexcept { return logs_.leaves(); }
 
  private:
   bool drain_lanes(bool even_resting);
@@ -98,6 +103,7 @@ class IntakeSide {
   void receive_signal(const Member& member, const shm::Message& message);
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
+  void take_of_log(Member& member, Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
   void stop_waiting();
   void reclaim();
@@ -105,12 +111,14 @@ class IntakeSide {
   void release(std::int64_t step, bool durable, bool recorded);
   bool owes_given_up() const;
   bool hand_out_reads();
+  bool hand_out_logs(bool ending);
   bool hand_out_backlog();
   bool hand_out_action();
   bool hand_out_step(bool urgent);
   dc_step_t begin(Step& step);
   void publish_frontier(bool durable);
   std::string left_text(std::int64_t step);
+  std::string where_left(const char* cause);
   bool client_waits() const;
   // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
@@ -123,6 +131,7 @@ class IntakeSide {
   void take(PluginReport& answer);
   void take(Decision& answer);
   void take(ReadServed& answer);
+  void take(LogsStored& answer);
   void take(AllLeft& answer);
   void take(PluginsFinalized& answer);
   std::int64_t highest_step() const noexcept { return std::max<std::int64_t>(ledger_.highest_step(), 0); }
@@ -136,6 +145,7 @@ class IntakeSide {
   Roster roster_;
   Signals signals_;
   BackPressure back_pressure_;
+  LogIntake logs_;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
   std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
   std::deque<RunActions> actions_;

@@ -58,6 +58,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   spec.buffer_bytes = model.architecture.buffer_bytes;
   spec.weights = model.architecture.weights;
   spec.pooled = model.architecture.pooled;
+  spec.log_files = model::first_file(model, model.logs.size());
   return std::make_shared<shm::Region>(shm::Region::create(spec));
 }
 

@@ -36,6 +36,11 @@ void count_blocks(const shm::Region& region, Leftover& found) {
     if (!region.owns_arena(lane)) continue;
     region.walk_blocks(lane, [&](shm::BlockHeader& block, std::uint64_t) {
       if (shm::state_of(block) != shm::BlockState::published) return;
+      if (shm::Form(block.ndims, block.flags).is_append()) {
+        ++found.appends;
+        found.append_bytes += std::min(block.data_bytes, region.span(lane).arena_bytes);
+        return;
+      }
       found.first_step = found.datasets == 0 ? block.step : std::min(found.first_step, block.step);
       found.last_step = found.datasets == 0 ? block.step : std::max(found.last_step, block.step);
       found.bytes += std::min(block.data_bytes, region.span(lane).arena_bytes);
@@ -90,6 +95,7 @@ std::shared_ptr<const model::Model> storage_model(model::Model model, const std:
     set(plugin, "given-up", text_of(given_up));
     if (!basename.empty()) set(plugin, "basename", basename);
   }
+  if (model::logs_basename(model) != basename && !basename.empty()) model.simulation = basename;  // no storage has a basename
   return std::make_shared<const model::Model>(std::move(model));
 }
 
@@ -171,7 +177,8 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();
-  recovery.stored = before.datasets - std::min(before.datasets, recovery.left + recovery.given_up);
+  const std::size_t all = before.datasets + before.appends;
+  recovery.stored = all - std::min(all, recovery.left + recovery.given_up);
   if (recovery.left > 0) {
     recovery.status.code = result.code != DC_OK ? result.code : DC_E_SHM;
     recovery.status.message = result.code != DC_OK ? result.message : "it is damaged, and the data behind the damage are lost";

@@ -24,6 +24,8 @@ struct Leftover {
   int server_index = 0;
   ProcessId server;
   std::size_t datasets = 0, spilled = 0;       // in total, and those of them in the spill file
+  std::size_t appends = 0;                     // to logs, not among the datasets
+  std::uint64_t append_bytes = 0;              // of them
   std::uint64_t bytes = 0;                     // of the datasets that are not spilled
   std::int64_t first_step = 0, last_step = 0;  // of the datasets that are not spilled
   shm::Losses losses;                          // which a recovery records
@@ -34,7 +36,7 @@ struct Leftover {
 Leftover inspect_leftover(const std::string& region);
 
 struct Recovery {
-  std::size_t stored = 0, left = 0, given_up = 0;              // datasets
+  std::size_t stored = 0, left = 0, given_up = 0;              // datasets and appends
   std::optional<std::pair<std::int64_t, std::int64_t>> steps;  // lowest and highest step found, spilled or not
   std::set<std::int64_t> partial;                              // steps recorded as incomplete
   Status status;                                               // why the first of the remaining datasets was not stored

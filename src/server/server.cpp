@@ -290,7 +290,8 @@ void Server::preserve_unstored_data() noexcept {
 void Server::begin_close() {
   const bool completed = state_ == State::over || state_ == State::stopped;
   state_ = State::closing;
-  if (intake_.leaves_steps() || (!completed && region_->unreleased_blocks() > 0)) preserve_unstored_data();
+  if (intake_.leaves_steps() || intake_.leaves_appends() || (!completed && region_->unreleased_blocks() > 0))
+    preserve_unstored_data();
   intake_.submit_finalize();
   intake_.hand_out(true);
 }

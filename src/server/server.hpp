@@ -36,6 +36,7 @@ class Server final : public Serving {
   bool poll() override;
   bool finished() override;
   bool is_refused() override {
+    if (intake_.refuses_logs()) return true;
     return work_.is_refused() && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
   }
   std::optional<Unstored> unstored() const override;

@@ -43,6 +43,7 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, std::shared_ptr<sh
     return coordinator_->post(server, plugin, std::move(bytes));
   };
   host_.initialize(facts);
+  logs_.emplace(*model_, *region_, facts.host_name, facts.server_index);
 }
 
 bool WorkSide::pass() {
@@ -235,12 +236,20 @@ void WorkSide::take(ServeRead& job) {
   answer(ReadServed{job.request.block});
 }
 
+void WorkSide::take(StoreLogs& job) {
+  shm::show_busy(region_->header(), "the files of logs");
+  answer(logs_->store(job));
+  shm::show_busy(region_->header(), "");
+}
+
 void WorkSide::take(Leave&) { state_ = State::leaving; }
 
 void WorkSide::take(FinalizePlugins& job) {
   host_.set_lost(job.lost, job.never_attached);
   const Indivisible whole(handover_.torn);
-  answer(PluginsFinalized{host_.finalize()});
+  Status result = host_.finalize();
+  if (const Status logs = logs_->finish(); result.code >= DC_OK && logs.code != DC_OK) result = logs;
+  answer(PluginsFinalized{std::move(result)});
   state_ = State::finalized;
 }
 

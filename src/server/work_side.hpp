@@ -15,6 +15,7 @@
 #include "server/handover.hpp"
 #include "server/intake.hpp"
 #include "server/library/coordinator.hpp"
+#include "server/log_store.hpp"
 #include "server/plugin_host.hpp"
 
 namespace damaris::server {
@@ -72,6 +73,7 @@ class WorkSide {
   void take(Announce& job);
   void take(Abandon& job);
   void take(ServeRead& job);
+  void take(StoreLogs& job);
   void take(Leave& job);
   void take(FinalizePlugins& job);
   void run(RunActions job);
@@ -81,6 +83,7 @@ class WorkSide {
   std::shared_ptr<shm::Region> region_;
   std::unique_ptr<Coordinator> coordinator_;
   PluginHost host_;
+  std::optional<LogStore> logs_;  // once the storage has begun
   Handover& handover_;
   State state_ = State::working;
   std::optional<Job> job_;              // has come, and is not taken as a whole

@@ -44,8 +44,8 @@ narrow() { if grep -E '.{81}' "$1"; then fail "wider than 80 columns"; fi; }
 case $1 in
   help)
     damaris-bench --help >out
-    for verb in write queue reduce persist slots never-stops; do
-      [ $verb = write ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
+    for verb in write log queue reduce persist slots never-stops; do
+      [ $verb = write ] || [ $verb = log ] || [ $verb = queue ] || [ "$DAMARIS_BENCH_STORAGE" = 1 ] || continue
       grep -q "^  $verb " out || fail "the help does not name $verb"
     done
     for option in --quick --clients; do
@@ -81,6 +81,16 @@ case $1 in
     done
     for bytes in 64 4096 1048576; do expect_details report.json "against=classic parts" bytes=$bytes; done
     [ "$DAMARIS_BENCH_STORAGE" != 1 ] || expect_details report.json server=compresses bytes=16777216
+    ;;
+  log)
+    rows=("8 processes, stopped: log / file each, fsync")
+    [ "$DAMARIS_BENCH_STORAGE" != 1 ] || rows+=("8 processes, stopped: log / file each, 200 MB/s")
+    rows+=("dc_append_to 1 MiB over memcpy" "dc_append_to 64 B, ns added over memcpy")
+    damaris-bench log --quick --folder . --json report.json >out
+    cat out
+    narrow out
+    expect_rows report.json "${rows[@]}"
+    [ "$(echo damaris-bench.*)" = 'damaris-bench.*' ] || fail "left a folder"
     ;;
   queue)
     rows=()

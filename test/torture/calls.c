@@ -112,6 +112,34 @@ static int do_read(const char* line) {
   return code;
 }
 
+/* A record: magic, phase, number, count of values, the first one; then the values. By one of the three ways to append. */
+static int do_append(const char* line) {
+  enum { kHead = 5 };
+  uint32_t head[kHead] = {0x10C5};
+  if (sscanf(line, "%*s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32, &head[1], &head[2], &head[3], &head[4]) != 4)
+    return DC_E_ARGUMENT;
+  const uint64_t bytes = (uint64_t)head[3] * 4;
+  dc_log_t* log = NULL;
+  void* data = NULL;
+  int code = dc_log("events", &log);
+  if (code == DC_OK && head[2] % 3 == 0) {
+    code = dc_append_alloc(log, sizeof head + bytes, &data);
+    if (code != DC_OK) return code;
+    memcpy(data, head, sizeof head);
+    fill((char*)data + sizeof head, 'i', head[3], head[4]);
+    return dc_append_publish(log, data, sizeof head + bytes, NULL);
+  }
+  if (code != DC_OK) return code;
+  uint32_t* const record = malloc(sizeof head + bytes);
+  if (record == NULL) return DC_E_MEMORY;
+  memcpy(record, head, sizeof head);
+  fill(record + kHead, 'i', head[3], head[4]);
+  const dc_piece_t pieces[] = {{record, sizeof head}, {record + kHead, bytes}};
+  code = head[2] % 3 == 1 ? dc_append_list(log, pieces, 2, NULL) : dc_append("events", record, sizeof head + bytes, NULL);
+  free(record);
+  return code;
+}
+
 static int do_init(void) {
 #ifdef TORTURE_MPI
   MPI_Comm clients;
@@ -234,6 +262,7 @@ int obey(const char* line) {
   if (strcmp(word, "write") == 0) return do_write(line);
   if (strcmp(word, "alloc") == 0) return do_alloc(line);
   if (strcmp(word, "read") == 0) return do_read(line);
+  if (strcmp(word, "append") == 0) return do_append(line);
   if (strcmp(word, "finalize") == 0) return dc_finalize();
   if (strcmp(word, "fork") == 0) return do_fork(line);
   if (strcmp(word, "alarm") == 0) return do_alarm(line);
@@ -243,6 +272,7 @@ int obey(const char* line) {
   if (sscanf(line, "shape %31s %" SCNd64, name, &first) == 2) return dc_set_shape(name, 1, &first);
   if (sscanf(line, "place %31s %" SCNd64, name, &first) == 2) return dc_set_position(name, 1, &first);
   sscanf(line, "%*s %" SCNd64 " %" SCNd64, &first, &second);
+  if (strcmp(word, "commit") == 0) return dc_log_commit("events", (int)first);
   if (strcmp(word, "end") == 0) return dc_end_iteration(first);
   if (strcmp(word, "flush") == 0) return dc_flush(first, (int)second);
   if (strcmp(word, "time") == 0) return dc_set_time(first, (double)second);

@@ -14,6 +14,7 @@ from cluster import SHARED, neighbours
 from faults import ALWAYS, EARLIER_IO, FULL, NOT_ENDED, SERVER_LOST, TIMEOUT, together
 from back_pressure import DROPPED, SKIPPED, is_told, refused, wrong_refusal
 from ledger import read_ledger
+from logs import Logs
 from reads import wrong_read
 from processes import CRASHES, MARGIN_S
 from scenario import base_of
@@ -39,6 +40,7 @@ class Check:
         self.after = None  # keys of what there was to be read in the second phase, once something was
         self.before = set()  # keys of what the earlier run had handed over
         self.recorded = set()
+        self.logs = Logs(self)
         self.nowhere = {}  # step -> a name, of what was handed over and is not stored, for whatever reason
         self.cut_off = set()  # clients whose finalize gave up, perhaps at a full lane: the server hears of their end only
 
@@ -101,7 +103,7 @@ class Check:
         word, code = call.words[0], call.code
         if word == "init":
             return kind is not None and code in kind.init_codes
-        if code in ALWAYS or (word == "flush" and code == TIMEOUT):
+        if code in ALWAYS or (word in ("flush", "commit", "append") and code == TIMEOUT):
             return True
         return kind is not None and code in kind.codes
 
@@ -132,7 +134,8 @@ class Check:
                 yield (call.words[1], int(call.words[2]), ledger.source, int(call.words[3])), call
 
     def durable_at_once(self):
-        """What a flush had promised, before anybody recovers anything."""
+        """What a flush or a commit had promised, before anybody recovers anything."""
+        self.logs.committed_at_once()
         stored = read_stored(self.runner.out, noted=True)
         promised = {}
         for _, ledger in self.ledgers:
@@ -163,6 +166,7 @@ class Check:
                 self.one_block(stored, phase, ledger, key, call, too_late)
         for key in stored.blocks.keys() - known:
             self.broken(f"{self.name(key)} is in the files, but nobody wrote it")
+        self.logs.stored(partial(self.replaced, stored))
         if stored.missing - self.cut_off and not (self.kind.client_dies or self.kind.server_dies or self.kind.server_leaves):
             self.broken(f"the manifest calls clients {sorted(stored.missing)} missing, but none was")
 
@@ -277,6 +281,8 @@ class Check:
             return self.broken(f"damaris verify: {done.stderr}")
         for damage in found["damaged"]:
             self.broken(f"damaris verify: step {damage['step']}: {damage['file']} {damage['dataset']}: {damage['what']}")
+        for damage in found["logs"]["damaged"]:
+            self.broken(f"damaris verify: log: {damage}")
         partial = {one["step"] for one in found["partial"]}
         for step, name in self.nowhere.items():
             if step in self.recorded and step not in partial:

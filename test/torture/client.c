@@ -7,6 +7,7 @@
  *   init | shape VAR N | size VAR N (the parameter of its layout) | place VAR AT | write VAR STEP BLOCK TYPE N BASE | alloc (the same)
  *   time STEP T | end STEP | flush STEP MS | finalize
  *   read VAR STEP BLOCK TYPE N BASE PERCENT (the values may be off by so much) SOURCE (for the books)
+ *   append PHASE NUMBER N BASE (a record of N values to the log) | commit MS
  *   team N ... join: lines that begin with "in K" are done by thread K of N new ones, the others by the thread that is always there
  *   fork HOW VAR STEP (a child that ends by `exit` or `_exit`, calls and then exits, or one of `system` or `popen`)
  *   alarm SIGNAL US RESTART (a handler, and a timer that interrupts again and again)

@@ -30,6 +30,7 @@ class Result:
     second_made: bool = False
     datasets: int = 0
     reads: int = 0  # that returned values
+    appends: int = 0
     left_out: int = 0  # writes, by back-pressure
     spilled_bytes: int = 0
     reduced_steps: int = 0

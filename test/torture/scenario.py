@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cluster import attributes_of_files, draw_cluster
 from faults import FAULTS, Fault, draw_fault
+from logs import draw_logs
 from habits import draw_sizes, weave_alarms, weave_habits
 import reads
 from back_pressure import attributes_of_buffer, attributes_of_variable, draw_back_pressure
@@ -60,6 +61,7 @@ class Scenario:
     earlier: str = ""  # basename of a run that is there to be read: phase "before"
     scripts: dict = field(default_factory=dict)  # phase -> one list of lines for each client
     fault: Fault = None
+    log: str = ""  # its <stream-log>
     recover: str = "command"  # or next: a server with stale="recover"
     on_disk: bool = False  # its folder; else in memory, which is ten times as fast
     flush_timeout_ms: int = 10000
@@ -78,6 +80,10 @@ class Scenario:
             return int(line.split()[2]) / 1000 + self.buffer_timeout_ms / 1000
         if word == "read":
             return 3 * self.buffer_timeout_ms / 1000  # and then for the answer
+        if word == "commit":
+            return (int(line.split()[1]) + 2 * self.buffer_timeout_ms) / 1000
+        if word == "append":  # unbuffered it waits for a lane, an arena, both again, and the file
+            return 5 * self.buffer_timeout_ms / 1000
         if word in ("init", "meet"):
             return 60 + 60  # a server that it starts has its own
         if word == "finalize" or (word == "end" and self.mode == "in-place"):
@@ -115,6 +121,7 @@ def draw(seed, kinds, with_mpi=True):
     weave_alarms(run, random.Random(f"torture alarms {seed}"))
     run.scripts["second"] = [draw_script(rng, run, source, range(steps + 10, steps + 12), calm=True) for source in range(run.clients)]
     draw_reads_of_first(run, random.Random(f"torture reads of first {seed}"), steps)
+    run.log = draw_logs(run, random.Random(f"torture logs {seed}"))
     draw_xml(rng, run)
     return run
 
@@ -245,6 +252,7 @@ def xml(run, fields):
 {layouts}{variables}  </data>
   <storage>
     <hdf5 basename="{fields['basename']}"{restart} exists="{fields['exists']}" schedule="{fields['schedule']}" retry="{run.retry_ms}ms"{attributes_of_files(run)}/>
+    {run.log}
   </storage>
 {run.sleeper}  <log level="info" file="log"/>
 </simulation>

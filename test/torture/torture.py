@@ -126,7 +126,7 @@ def main():
           f"{slowest.seconds:.1f} s (seed {slowest.seed}, {slowest.kind})")
     print(f"back-pressure: {sum(r.left_out for r in results)} writes left out and reported, {sum(r.reduced_steps for r in results)} steps reduced "
           f"harder, {sum(r.spilled_bytes for r in results) >> 10} KiB spilled")
-    print(f"{sum(r.reads for r in results)} arrays read")
+    print(f"{sum(r.reads for r in results)} arrays read, {sum(r.appends for r in results)} appends to logs")
     lost, hung = sum(len(r.lost) for r in results), sum(len(r.hung) for r in results)
     faults = faults_of(results)
     print(f"{len(results)} runs, {faults} faults, {sum(r.datasets for r in results)} datasets, {lost} lost, {hung} hung")

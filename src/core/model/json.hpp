@@ -13,7 +13,7 @@ namespace damaris::model {
 
 // The version of the text: incremented when its members or their meaning change, so that a reader rejects text of another version. The
 // enumerators that a reader accepts are bounded in json_read.cpp.
-constexpr int kJsonVersion = 11;
+constexpr int kJsonVersion = 12;
 
 // The whole as one text.
 std::string to_json(const Model& model);

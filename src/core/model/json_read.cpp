@@ -143,6 +143,16 @@ Event event_of(const Json& j) {
   return e;
 }
 
+StreamLog stream_log(const Json& j) {
+  StreamLog l;
+  read_value(j.at("name"), l.name);
+  read_value(j.at("files"), l.files);
+  read_value(j.at("block_bytes"), l.block_bytes);
+  read_value(j.at("buffered"), l.buffered);
+  l.where = location(j.at("where"));
+  return l;
+}
+
 Plugin plugin(const Json& j) {
   Plugin p;
   read_value(j.at("name"), p.name);
@@ -192,6 +202,9 @@ void check_frame(const Frame& frame) {
   for (const Layout& l : frame.layouts) check_layout(l, frame.compounds.size());
   for (std::size_t i = 0; i < frame.events.size(); ++i)
     if (frame.events[i].id != i) refuse("an event's id is not its index");
+  if (frame.logs.size() > kMostLogs) refuse(format("it has {} logs", frame.logs.size()));
+  for (const StreamLog& l : frame.logs)
+    if (l.files < 1 || l.files > kMostLogFiles || l.block_bytes == 0) refuse(format("log '{}' has {} files", l.name, l.files));
 }
 
 void check(const Model& model) {
@@ -264,6 +277,7 @@ void TextReader::take_frame(const Json& j) {
   read_value(j.at("folder"), model_.folder);
   model_.architecture = architecture(j.at("architecture"));
   for (const Json& item : j.at("compounds")) model_.compounds.push_back(compound(item));
+  for (const Json& item : j.at("logs")) model_.logs.push_back(stream_log(item));
   read_value(j.at("log").at("level"), model_.log.level);
   read_value(j.at("log").at("file"), model_.log.file);
   read_value(j.at("server_log").at("place"), model_.server_log.place);

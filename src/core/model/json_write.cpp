@@ -77,6 +77,10 @@ Json json(const Event& e) {
   return {{"id", e.id}, {"name", e.name}, {"actions", actions}, {"where", json(e.where)}};
 }
 
+Json json(const StreamLog& l) {
+  return {{"name", l.name}, {"files", l.files}, {"block_bytes", l.block_bytes}, {"buffered", l.buffered}, {"where", json(l.where)}};
+}
+
 Json json(const Plugin& p) {
   Json settings = Json::array();
   for (const auto& [key, value] : p.settings) settings.push_back(Json::array({key, value}));
@@ -124,6 +128,7 @@ Json frame_json(const Frame& frame) {
           {"compounds", json_list(frame.compounds)},
           {"layouts", json_list(frame.layouts)},
           {"events", json_list(frame.events)},
+          {"logs", json_list(frame.logs)},
           {"log", {{"level", frame.log.level}, {"file", frame.log.file}}},
           {"server_log", {{"place", frame.server_log.place}, {"bytes_before", frame.server_log.bytes_before}}}};
 }

@@ -106,6 +106,19 @@ std::string background_log_file(const Model& model) {
   return name;
 }
 
+std::uint32_t first_file(const Frame& frame, std::size_t log) {
+  std::uint32_t first = 0;
+  for (std::size_t before = 0; before < log; ++before) first += static_cast<std::uint32_t>(frame.logs[before].files);
+  return first;
+}
+
+std::string logs_basename(const Model& model) {
+  for (const Plugin& plugin : model.plugins)
+    for (const auto& [key, value] : plugin.settings)
+      if (plugin.storage && key == "basename") return value;
+  return model.simulation;
+}
+
 std::string place(const Frame& frame, Location where) {
   return where.line == 0 ? frame.file : format("{}:{}:{}", frame.file, where.line, where.column);
 }

@@ -95,6 +95,17 @@ struct Variable {
   Location where;
 };
 
+constexpr int kMostLogs = 64, kMostLogFiles = 1024;  // of a model, and of a log on each server
+
+// A log of bytes that clients append to. Each server keeps `files` files of it.
+struct StreamLog {
+  std::string name;
+  int files = 1;
+  std::uint64_t block_bytes = 1 << 20;  // a write to a file crosses no multiple of it
+  bool buffered = true;                 // an append returns when the server owns the bytes; else when they are in the file
+  Location where;
+};
+
 // What the server executes on an event.
 struct Action {
   std::string function;  // symbol of the one-function form, or "" when `plugin` handles it
@@ -173,6 +184,7 @@ struct Frame {
   std::vector<Compound> compounds;
   std::vector<Layout> layouts;
   std::vector<Event> events;  // ids are indexes
+  std::vector<StreamLog> logs;
   LogSettings log;
   ServerLog server_log;  // in a region
 };
@@ -225,6 +237,11 @@ inline bool needs_mpi(const Model& model) { return !mpi_reason(model).empty(); }
 
 // Where a server without a terminal logs if <log> names no file: beside the output, where users look first if some of it is missing.
 std::string background_log_file(const Model& model);
+
+// The place of a log's first file among the files of all logs of a server; for the number of logs, their total.
+std::uint32_t first_file(const Frame& frame, std::size_t log);
+// Where the files of the logs are: the basename of the storage, else the name of the simulation.
+std::string logs_basename(const Model& model);
 
 // "cm1.xml:12:5", or the path alone for a default.
 std::string place(const Frame& frame, Location where);

@@ -47,10 +47,12 @@ struct alignas(kLine) BlockHeader {
   std::uint32_t variable;
   std::int32_t source;
   std::int32_t block;
-  std::uint32_t checksum;   // of the data, with kHasChecksum: codec/checksum.hpp
-  std::int64_t first_list;  // the lists continue behind the end of the struct: see Lists
+  std::uint32_t checksum;  // of the data, with kHasChecksum: codec/checksum.hpp
+  std::int64_t
+      first_list;  // of an append: its offset in the file of its log. The lists continue behind the end of the struct: see Lists
 };
-inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8;
+inline constexpr std::uint8_t kHasPosition = 1, kHasGlobal = 2, kHasGhost = 4, kHasChecksum = 8,
+                              kIsAppend = 16;  // bytes of a log; kAppendForm
 static_assert(sizeof(BlockHeader) == kLine);
 
 // Which lists a block has, and the number of lines of its header.
@@ -66,10 +68,14 @@ struct Form {
     if (end > kLine) lines = static_cast<std::uint16_t>((end + kLine - 1) / kLine);
   }
   constexpr bool has(std::uint8_t flag) const noexcept { return (flags & flag) != 0; }
+  constexpr bool is_append() const noexcept { return ndims == 0 && flags == kIsAppend; }
   constexpr bool is_valid() const noexcept {
-    return ndims <= DC_MAX_DIMS && (flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0;
+    return ndims <= DC_MAX_DIMS && ((flags & ~(kHasPosition | kHasGlobal | kHasGhost | kHasChecksum)) == 0 || is_append());
   }
 };
+// Bytes of a log belong to no step and have no lists: `variable` is the log, `block` the thread of the client, `step` kNoStep.
+inline constexpr Form kAppendForm{0, kIsAppend};
+static_assert(kAppendForm.lines == 1);
 inline constexpr Form kAllLists{DC_MAX_DIMS, kHasPosition | kHasGlobal | kHasGhost};
 
 // The offset of the data from the start of the block.

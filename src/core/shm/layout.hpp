@@ -2,7 +2,7 @@
 // Used by: the server (creates it), clients (attach to it), recovery (reads it after the server's death).
 // Before it: the compiled model determines the sizes. After it: lane.hpp, arena.hpp and mailbox.hpp operate on these bytes.
 //
-// [header | slots | lane spans | XML text | compiled model: frame, rest, table of the variables | lanes | arenas]; offsets are bytes from the
+// [header | slots | lane spans | pool | ends of logs | XML text | compiled model: frame, rest, table of the variables | lanes | arenas]; offsets are bytes from the
 // start of the region. With a shared pool there is one arena for all lanes.
 // The comment of every field gives its writer (S server, C client) and, if it is shared after start-up, the memory order.
 #pragma once
@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 12;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 13;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
@@ -68,6 +68,8 @@ struct alignas(kLine) RegionHeader {
   std::int32_t server_count;  // in the run
   std::uint32_t detached;     // 1: clients without MPI may look for it
   std::uint64_t pool_offset;  // of the PoolHeader; 0: every lane has an arena of its own
+  std::uint64_t ends_offset;  // of the LogEnds
+  std::uint64_t log_files;    // number of LogEnds: the files of all logs, in the order of the model
   std::uint64_t run;          // digest of the run's identity (run_identity.hpp)
   char simulation[64];
   char host[64];
@@ -199,6 +201,12 @@ struct alignas(kLine) PoolHeader {
   std::atomic<std::uint32_t> waiting;  // waiting processes; one that died while waiting still counts
   ArenaState state;                    // protected by the lock
   ArenaIndex index;                    // protected by the lock
+};
+
+// Where the next append to one file of a log goes. S before `state` becomes ready; then C adds the bytes of an append, relaxed, and so
+// reserves their place. A client that dies between that and the publishing of its block leaves a hole.
+struct alignas(2 * kLine) LogEnd {
+  std::atomic<std::uint64_t> bytes;
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -4,7 +4,7 @@
 
 namespace damaris::shm {
 
-bool known(MessageKind kind) noexcept { return kind >= MessageKind::write && kind <= MessageKind::dropped; }
+bool known(MessageKind kind) noexcept { return kind >= MessageKind::write && kind <= MessageKind::log_commit; }
 
 const char* kind_name(MessageKind kind) noexcept {
   switch (kind) {
@@ -28,11 +28,17 @@ const char* kind_name(MessageKind kind) noexcept {
       return "skipped";
     case MessageKind::dropped:
       return "dropped";
+    case MessageKind::append:
+      return "append";
+    case MessageKind::log_commit:
+      return "log_commit";
   }
   return "unknown";
 }
 
 std::string to_string(const Message& message) {
+  if (message.kind == MessageKind::append) return format("append block at {}", message.block_offset);
+  if (message.kind == MessageKind::log_commit) return format("log_commit log {}", message.name);
   std::string text = format("{} step {}", kind_name(message.kind), message.step);
   if (message.kind == MessageKind::write || message.kind == MessageKind::read) text += format(" block at {}", message.block_offset);
   if (message.kind == MessageKind::signal) text += format(" event {}", message.name);

@@ -20,16 +20,19 @@ enum class MessageKind : std::uint32_t {
   last_step = 8,      // requests the last stored step of variable `name`, or of kAnyVariable, into the block at `block_offset`
   skipped = 9,        // `count` writes of variable `name` in `step` were refused: the variable is skipped
   dropped = 10,       // the same: the whole step is dropped
+  append = 11,        // bytes of a log were published: `block_offset`; belongs to no step
+  log_commit = 12,    // asks when all earlier appends of this lane to log `name` are in its files; with `count`, durable there
 };
 
 struct alignas(64) Message {
   MessageKind kind;
-  std::uint32_t name;  // signal: event id; last_step, skipped, dropped: variable id
+  std::uint32_t name;  // signal: event id; last_step, skipped, dropped: variable id; log_commit: log
   std::int64_t step;
-  std::uint64_t block_offset;  // write, read, last_step: offset of the block header in the region, bytes
+  std::uint64_t block_offset;  // write, read, last_step, append, log_commit: offset of the block header in the region, bytes
   double time;                 // set_time: in the simulation's unit
   std::uint64_t serial;        // sequence number in the lane, from 0; a mismatch indicates a damaged lane
-  std::uint64_t count;         // skipped, dropped: writes; end_iteration: writes that waited for room since the last one
+  std::uint64_t
+      count;  // skipped, dropped: writes; end_iteration: writes that waited for room since the last one; log_commit: see there
   std::uint64_t reserved;
 };
 static_assert(sizeof(Message) == 64 && std::is_trivially_copyable_v<Message>);

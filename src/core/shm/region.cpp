@@ -20,7 +20,7 @@ namespace damaris::shm {
 namespace {
 
 struct Geometry {
-  std::uint64_t slots, spans, pool, xml, frame, rest, variables, lanes, lane_stride, arenas, total;
+  std::uint64_t slots, spans, pool, ends, xml, frame, rest, variables, lanes, lane_stride, arenas, total;
 };
 
 // Bytes of each lane's arena, or of the single pool.
@@ -35,7 +35,8 @@ Geometry geometry(const RegionSpec& spec, const std::vector<std::uint64_t>& shar
   g.slots = round_up(sizeof(RegionHeader), kLine);
   g.spans = g.slots + spec.clients * sizeof(ClientSlot);
   g.pool = round_up(g.spans + lanes * sizeof(LaneSpan), kLine);
-  g.xml = g.pool + (is_pooled(spec.pooled, spec.clients, spec.threads) ? sizeof(PoolHeader) : 0);
+  g.ends = round_up(g.pool + (is_pooled(spec.pooled, spec.clients, spec.threads) ? sizeof(PoolHeader) : 0), alignof(LogEnd));
+  g.xml = g.ends + spec.log_files * sizeof(LogEnd);
   g.frame = round_up(g.xml + spec.xml.size(), kLine);
   g.rest = g.frame + spec.model.frame.size();
   g.variables = round_up(g.rest + spec.model.rest.size(), kLine);
@@ -60,6 +61,8 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.slots_offset = g.slots;
   header.spans_offset = g.spans;
   header.pool_offset = is_pooled(spec.pooled, spec.clients, spec.threads) ? g.pool : 0;
+  header.ends_offset = g.ends;
+  header.log_files = spec.log_files;
   header.xml_offset = g.xml;
   header.xml_bytes = spec.xml.size();
   header.frame_offset = g.frame;
@@ -86,7 +89,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   clear_open_steps(header);
 }
 
-constexpr std::uint64_t kMostLanes = 1u << 24, kMostMessages = 1u << 24;
+constexpr std::uint64_t kMostLanes = 1u << 24, kMostMessages = 1u << 24, kMostLogFiles = 1u << 24;
 
 bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t total) { return offset <= total && bytes <= total - offset; }
 
@@ -138,6 +141,7 @@ Region Region::create(const RegionSpec& spec) {
     slot->id.store(-1, std::memory_order_relaxed);
     slot->ended_step.store(kNoStep, std::memory_order_relaxed);
   }
+  for (std::uint64_t file = 0; file < spec.log_files; ++file) new (region.at(g.ends + file * sizeof(LogEnd))) LogEnd{};
   region.make_lanes(g.lanes, g.lane_stride, g.arenas, shares);
   if (!region.load_constants())
     throw Error(DC_E_CONFIG,
@@ -201,7 +205,8 @@ bool Region::is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept 
 bool Region::load_constants() {
   const std::uint64_t size = memory_.size_bytes();
   RegionHeader& h = header();
-  constants_ = {h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, {}, {}, {}, {}};
+  constants_ = {
+      h.client_count, h.threads, h.lane_messages, h.slots_offset, h.pool_offset, h.ends_offset, h.log_files, {}, {}, {}, {}};
   const Text xml = {h.xml_offset, h.xml_bytes}, frame = {h.frame_offset, h.frame_bytes}, rest = {h.rest_offset, h.rest_bytes},
              variables = {h.variables_offset, h.variables_bytes};
   const std::uint64_t spans = h.spans_offset, messages = constants_.lane_messages, slots = constants_.slots_offset;
@@ -209,9 +214,11 @@ bool Region::load_constants() {
   if (h.total_bytes > size || lanes == 0 || lanes >= kMostLanes || messages == 0 || messages > kMostMessages ||
       (messages & (messages - 1)) != 0)
     return false;
-  if (slots % kLine != 0 || spans % alignof(LaneSpan) != 0 || constants_.pool % kLine != 0) return false;
+  if (slots % kLine != 0 || spans % alignof(LaneSpan) != 0 || constants_.pool % kLine != 0 ||
+      constants_.ends % alignof(LogEnd) != 0 || constants_.log_files > kMostLogFiles)
+    return false;
   if (!is_there(slots, constants_.clients * sizeof(ClientSlot)) || !is_there(spans, lanes * sizeof(LaneSpan)) ||
-      !is_there(constants_.pool, sizeof(PoolHeader)))
+      !is_there(constants_.pool, sizeof(PoolHeader)) || !is_there(constants_.ends, constants_.log_files * sizeof(LogEnd)))
     return false;
   for (const Text& text : {xml, frame, rest, variables})
     if (!is_there(text.offset, text.bytes)) return false;

@@ -32,6 +32,7 @@ struct RegionSpec {
   std::uint64_t buffer_bytes = 1 << 20;  // all arenas together
   std::vector<std::int64_t> weights;     // of the clients' arenas; empty: equal; the last one repeats
   bool pooled = false;                   // one arena for all lanes, under a lock; no effect with a single lane
+  std::uint64_t log_files = 0;           // of all logs
 };
 
 class Region {
@@ -53,6 +54,8 @@ class Region {
   const LaneSpan& span(std::uint32_t lane) const noexcept { return constants_.spans[lane]; }
   LaneHeader* lane(std::uint32_t lane) const noexcept { return reinterpret_cast<LaneHeader*>(at(span(lane).lane_offset)); }
   PoolHeader* pool() const noexcept { return constants_.pool == 0 ? nullptr : reinterpret_cast<PoolHeader*>(at(constants_.pool)); }
+  std::uint64_t log_files() const noexcept { return constants_.log_files; }
+  LogEnd& log_end(std::uint64_t file) const noexcept { return reinterpret_cast<LogEnd*>(at(constants_.ends))[file]; }
   // True if the lane owns its arena: every arena has exactly one owner, a pool the first lane.
   bool owns_arena(std::uint32_t lane) const noexcept { return span(lane).arena == lane; }
   std::byte* at(std::uint64_t offset) const noexcept { return memory_.data() + offset; }
@@ -101,7 +104,7 @@ class Region {
   // This process's validated copy of the constant fields: other processes can overwrite the originals, so they are read only once.
   struct Constants {
     std::uint32_t clients = 0, threads = 0;
-    std::uint64_t lane_messages = 0, slots_offset = 0, pool = 0;
+    std::uint64_t lane_messages = 0, slots_offset = 0, pool = 0, ends = 0, log_files = 0;
     std::string_view xml, variables;
     model::JsonPartViews model;
     std::vector<LaneSpan> spans;

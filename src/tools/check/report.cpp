@@ -180,6 +180,15 @@ std::string variables(const model::Model& model) {
   return format("\nVariables ({})\n", rows.size()) + table({"name", "layout", "unit", "", "description"}, rows);
 }
 
+std::string logs(const model::Model& model) {
+  if (model.logs.empty()) return "";
+  std::vector<Row> rows;
+  for (const model::StreamLog& log : model.logs)
+    rows.push_back(
+        {log.name, std::to_string(log.files), size_text(log.block_bytes), log.buffered ? "buffered" : "waits for the file"});
+  return "\nStream logs\n" + table({"name", "files per server", "block", ""}, rows, {1});
+}
+
 std::string events(const model::Model& model) {
   if (model.events.empty()) return "";
   constexpr const char* kScopes[] = {"client", "server", "server, in one order on all"};
@@ -226,8 +235,8 @@ std::string need(const model::Model& model, const Sizes& s) {
 }  // namespace
 
 std::string text_report(const model::Model& model, const Sizes& sizes) {
-  return overview(model, sizes) + parameters(model) + compounds(model) + layouts(model) + variables(model) + events(model) +
-         need(model, sizes);
+  return overview(model, sizes) + parameters(model) + compounds(model) + layouts(model) + variables(model) + logs(model) +
+         events(model) + need(model, sizes);
 }
 
 }  // namespace damaris::check

@@ -81,8 +81,9 @@ void list(const std::string& name) {
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
               found.host.c_str(), found.server.pid, found.folder.c_str());
   if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
+  if (found.appends > 0) std::printf("  %zu appends to logs, %s\n", found.appends, size_text(found.append_bytes).c_str());
   if (found.losses.any()) std::printf("  %s, which perhaps nothing else records\n", found.losses.text().c_str());
-  if (found.datasets == 0 && !found.losses.any()) std::printf("  nothing that was not stored\n");
+  if (found.datasets == 0 && found.appends == 0 && !found.losses.any()) std::printf("  nothing that was not stored\n");
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 
@@ -91,7 +92,8 @@ bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
   const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
   if (result.left == 0) {
-    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), blocks(result.stored).c_str(), found.datasets == 0 ? "" : " stored",
+    std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), blocks(result.stored).c_str(),
+                found.datasets + found.appends == 0 ? "" : " stored",
                 result.given_up == 0 ? "" : format(", {} given up", blocks(result.given_up)).c_str(), steps(result).c_str());
     return true;
   }

@@ -19,6 +19,7 @@
 #include "core/shm/dead_regions.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "tools/command_line.hpp"
+#include "tools/verify/logs.hpp"
 #include "tools/verify/open_files.hpp"
 
 namespace {
@@ -47,6 +48,7 @@ struct Surroundings {
   std::vector<shm::FoundRegion> regions;  // of dead servers of its runs, on this node, with data that were never stored
   std::vector<shm::UnreadRegion> unread;  // also of its runs, possibly with data
   std::vector<std::string> views;         // messages about views that cannot be read as a whole
+  tools::Logs logs;
 };
 
 Surroundings inspect_surroundings(const manifest::Verification& found) {
@@ -90,15 +92,16 @@ bool is_whole(const manifest::Verification& found, const Surroundings& surroundi
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
   return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
-         surroundings.regions.empty() && surroundings.unread.empty() && surroundings.views.empty();
+         surroundings.logs.damaged.empty() && surroundings.logs.unended.empty() && surroundings.regions.empty() &&
+         surroundings.unread.empty() && surroundings.views.empty();
 }
 
 enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exit status
 
 // While a run goes on, steps that not all servers have stored yet are partial.
 State state_of(const manifest::Verification& found, const Surroundings& surroundings) {
-  const bool is_sound =
-      found.damaged.empty() && found.unread.empty() && surroundings.regions.empty() && surroundings.unread.empty();
+  const bool is_sound = found.damaged.empty() && found.unread.empty() && surroundings.logs.damaged.empty() &&
+                        surroundings.regions.empty() && surroundings.unread.empty();
   if (!found.has_ended) return found.running == manifest::Running::yes && is_sound ? State::running : State::incomplete;
   return is_whole(found, surroundings) ? State::complete : State::incomplete;
 }
@@ -118,6 +121,28 @@ std::string state_line(const manifest::Verification& found, State state) {
   return "INCOMPLETE: " + text + "; " + found.why_not_ended + more + "\n";
 }
 
+std::string logs_report(const tools::Logs& logs, bool run_has_ended) {
+  std::string text;
+  for (const std::string& damage : logs.damaged) text += line("damaged", damage);
+  for (const std::string& hole : logs.holes) text += line("note", hole);
+  for (const std::string& index : logs.unended)
+    if (run_has_ended)
+      text += line("partial", index + ": its server did not come to its end; 'damaris recover' completes what it left");
+  return text;
+}
+
+// Of a run that has logs only, which no manifest describes.
+int verify_logs(const Options& options) {
+  const tools::Logs logs = tools::inspect_logs(options.run, options.quick);
+  const bool whole = logs.damaged.empty() && logs.unended.empty();
+  if (options.json)
+    std::printf("%s\n", text_of({{"state", whole ? "complete" : "incomplete"}, {"logs", tools::json_of(logs)}}, 2).c_str());
+  else
+    std::printf("%s%s\n%s: %s\n", logs_report(logs, true).c_str(), tools::summary(logs).c_str(), whole ? "COMPLETE" : "INCOMPLETE",
+                whole ? "its logs" : "see above");
+  return whole ? 0 : 1;
+}
+
 std::string text_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
   std::string text;
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
@@ -131,6 +156,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
   for (const std::string& name : found.replaced)
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
   for (const std::string& view : surroundings.views) text += line("files", view);
+  text += logs_report(surroundings.logs, found.has_ended);
   for (const shm::FoundRegion& region : surroundings.regions) text += line("unstored", unstored(region));
   for (const shm::UnreadRegion& region : surroundings.unread) text += line("unread", region.why);
   if (found.views_follow)
@@ -142,6 +168,7 @@ std::string text_report(const std::string& record, const manifest::Verification&
         line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
                             "is unknown",
                             found.uncovered, found.uncovered == 1 ? "" : "s"));
+  if (surroundings.logs.number > 0) text += tools::summary(surroundings.logs) + "\n";
   return text + verdict(record, found) + state_line(found, state_of(found, surroundings));
 }
 
@@ -183,6 +210,7 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"noted", found.noted},
                   {"replaced", found.replaced},
                   {"too_many_files", surroundings.views},
+                  {"logs", tools::json_of(surroundings.logs)},
                   {"unstored", names_of(surroundings.regions)},
                   {"unread_regions", sentences_of(surroundings.unread)}},
                  2) +
@@ -209,13 +237,20 @@ class Progress {
 };
 
 int run(const Options& options) {
-  const std::string record = manifest::find_manifest(options.run);
+  std::string record;
+  try {
+    record = manifest::find_manifest(options.run);
+  } catch (const Error&) {
+    if (tools::has_logs(options.run)) return verify_logs(options);
+    throw;
+  }
   manifest::Verification found;
   {
     Progress progress;
     found = hdf5::verify(record, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
   Surroundings surroundings = inspect_surroundings(found);
+  surroundings.logs = tools::inspect_logs(record, options.quick);
   if (options.views) surroundings.views = tools::too_many_files(found.views, tools::open_files());
   std::fputs((options.json ? json_report(record, found, surroundings) : text_report(record, found, surroundings)).c_str(), stdout);
   return static_cast<int>(state_of(found, surroundings));

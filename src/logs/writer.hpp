@@ -1,0 +1,90 @@
+// Writes one log of one server: the bytes of many appends in few writes, and behind them their entries in the index.
+// Used by: the server's work thread.
+// Before it: appends that lie in the region. After it: their blocks may be released, as a kill loses nothing that the kernel has; after
+// sync() neither does the loss of the node.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "logs/coverage.hpp"
+#include "logs/format.hpp"
+#include "logs/index.hpp"
+
+namespace damaris::logs {
+
+// What a log of an earlier run is to this one. The words are those of <hdf5 exists>.
+enum class Existing {
+  automatic,  // as overwrite if its server came to its end; else the start fails
+  overwrite,  // it is replaced with the first append
+  refuse,     // the start fails
+  append,     // it goes on
+  recover,    // it is this run's: a recovery completes it
+};
+
+struct LogSettings {
+  std::string basename, host, name;
+  int server = 0;
+  int files = 1;
+  std::uint64_t block_bytes = 1 << 20;  // a write crosses no multiple of it
+  std::uint64_t run = 0;                // the number of this run
+  Existing existing = Existing::automatic;
+};
+
+struct Append {
+  std::uint32_t file = 0;
+  std::int64_t stream = 0;
+  Extent place;
+  const std::byte* data = nullptr;
+};
+
+class Writer {
+ public:
+  // Opens the index, or makes it; looks at what is there. Throws Error, with nothing changed: DC_E_NO_OUTPUT if the folder does not take
+  // files, or the log of another run is in the way; DC_E_IO, DC_E_VERSION as read_index.
+  explicit Writer(const LogSettings& settings);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Where the first append of this run goes.
+  std::uint64_t end(std::uint32_t file) const { return covered_[file].end(); }
+  // Writes the bytes, then their entries. What is stored already, as by a server that was killed, is not written again. Throws
+  // Error(DC_E_IO) with nothing counted as stored: the call may be repeated. Returns the number of appends that lie where another one is
+  // and were refused.
+  std::size_t store(const std::vector<Append>& appends);
+  // What was stored is durable. Throws Error(DC_E_IO), from then on each time: nobody can say what the disk has.
+  void sync();
+  // The same, and says so in the index. A log that nothing was appended to leaves no file.
+  void finish();
+
+ private:
+  void take_over();
+  void require_same(const Index& found) const;
+  void begin();
+  void replace();
+  int data_file(std::uint32_t file);
+  std::vector<const Append*> to_write(const std::vector<Append>& appends, std::size_t& refused) const;
+  void write_data(const std::vector<const Append*>& appends);
+  void write_entries(std::vector<IndexEntry> entries);
+  void sync_files();
+  void sync_folder() const;
+
+  const LogSettings settings_;
+  const Names names_;
+  int index_ = -1;
+  std::vector<int> data_;          // descriptors, -1: not open yet
+  std::vector<Coverage> covered_;  // by file
+  std::uint64_t index_bytes_ = 0;  // of its whole entries
+  std::uint32_t old_files_ = 0;    // of the log that is to be replaced
+  bool replaces_ = false, begun_ = false, ended_ = false;
+  bool index_is_torn_ = false;  // a write to it has failed
+  bool new_names_ = false;      // files were made since the folder was synced
+  std::set<std::uint32_t> unsynced_;
+  std::string sync_error_;  // of the first sync that failed: the kernel may have dropped what it had
+};
+
+}  // namespace damaris::logs

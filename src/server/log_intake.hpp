@@ -1,0 +1,65 @@
+// The logs on the side of the server that faces its clients: appends and commits wait here until the work side takes them, a few MiB at
+// once, and appends that the file system refuses until it takes them.
+// Used by: the intake side, on its thread.
+// Before it: the messages append and log_commit. After it: StoreLogs for the work side; then free blocks, and answers for clients.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+#include "server/handover.hpp"
+#include "server/ledger.hpp"
+#include "server/roster.hpp"
+
+namespace damaris::server {
+
+class LogIntake {
+ public:
+  LogIntake(shm::Region& region, const model::Model& model, const VariableInfos& infos, Ledger& ledger);
+
+  // Each returns "" or why the message is invalid. Nothing has changed if it throws std::bad_alloc.
+  std::string take_append(const Member& member, const Lane& lane, const shm::Message& message);
+  std::string take_commit(const Member& member, const Lane& lane, const shm::Message& message);
+  // The client sends nothing more; owes() it until what it appended is durable.
+  void take_end(const Member& member);
+  bool owes(const Member& member) const { return owed_[member.slot] > 0; }
+
+  // What the work side is to store next, if it has nothing in hand.
+  std::optional<StoreLogs> next();
+  void take(LogsStored& answer);
+
+  bool empty() const noexcept { return queue_.empty() && !out_; }
+  // The file system refuses what there is; it is tried again now and then. "" if it does not.
+  const std::string& refusal() const noexcept { return refusal_; }
+  // No time is left for that: what is not stored stays in the region, for recovery. Returns its number of appends.
+  std::size_t leave();
+  bool leaves() const noexcept { return leaves_; }
+
+ private:
+  using Waiting = std::variant<LogAppend, LogCommit>;
+  std::string fault_of_place(const LogAppend& append) const;
+  void take_back(StoreLogs job);
+  void answer(const LogCommit& commit, const Status& status);
+
+  shm::Region& region_;
+  const model::Model& model_;
+  const VariableInfos& infos_;
+  Ledger& ledger_;
+  std::deque<Waiting> queue_;
+  bool out_ = false;                    // the work side has a part of it
+  std::vector<std::uint64_t> highest_;  // by file of all logs: the end of what has come
+  std::vector<std::uint32_t> owed_;     // by slot: commits until the client may leave
+  std::vector<bool> appended_;          // by slot: whether it has appended anything
+  std::string refusal_;
+  Instant next_try_ = {};
+  bool leaves_ = false;
+};
+
+}  // namespace damaris::server

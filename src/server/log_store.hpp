@@ -1,0 +1,34 @@
+// The logs on the side of the server that stores: one writer a log.
+// Used by: the work side, on its thread.
+// Before it: StoreLogs. After it: files beside those of the steps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+#include "core/shm/region.hpp"
+#include "logs/writer.hpp"
+#include "server/handover.hpp"
+
+namespace damaris::server {
+
+class LogStore {
+ public:
+  // Opens the logs of the model, and tells the clients of `region` where each ends. Throws as logs::Writer.
+  LogStore(const model::Model& model, shm::Region& region, const std::string& host, int server);
+
+  // Writes the appends, then answers the commits.
+  LogsStored store(StoreLogs& job);
+  // Nothing more comes. Returns the first failure.
+  Status finish();
+
+ private:
+  void write(const std::vector<LogAppend>& appends, std::size_t& refused);
+
+  const model::Model& model_;
+  std::vector<std::unique_ptr<logs::Writer>> writers_;  // by log
+};
+
+}  // namespace damaris::server
