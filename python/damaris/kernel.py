@@ -112,6 +112,8 @@ class Functions:
         self.layer_bit = np.array([1 << LAYERS.index(one) if one in LAYERS else 0 for one in self.layer], np.uint8)
         # What gives bytes to the kernel: a stream's writes do not come through the wrapper of write().
         self.writes_files = np.array([kind == "write" and layer in ("posix", "stdio") for kind, layer in zip(self.kind, self.layer, strict=True)])
+        # Those that read and write storage.
+        self.moving = sorted(name for name, kind, layer in zip(self.name, self.kind, self.layer, strict=True) if kind in ("read", "write") and layer in ("posix", "stdio"))
         self.roles = bytes(
             SEEKS * (kind == "seek") | SEQUENTIAL * (kind in ("read", "write")) | OFFSET * (place == "offset")
             for kind, place in zip(self.kind, self.place, strict=True)

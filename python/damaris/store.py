@@ -105,7 +105,7 @@ class Recording:
     def answers(self) -> "Answers":
         from damaris.latency import Answers
 
-        return Answers(self.database)
+        return Answers(self.database, self.about.get("moving", ()))
 
     def ask(self, question: str) -> duckdb.DuckDBPyRelation:
         """The answer to a question of damaris.grammar, such as "Latency Breakdown Inclusive [0-3] [1-10]"."""

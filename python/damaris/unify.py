@@ -102,7 +102,7 @@ class Store:
         tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
-        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "raw": state_of(self.raw), **alone,
+        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "moving": self.functions.moving, "raw": state_of(self.raw), **alone,
                  "running": sum(row["ended"] == "running" for row in tables["processes"])}  # fmt: skip
         (folder / "store.json").write_text(json.dumps(about) + "\n")
 

@@ -95,6 +95,14 @@ def test_an_empty_answer_says_what_there_is(recording, verb):
     assert verb("query", recording, "--sql", "select * from losses")[1] == "The answer is empty: nothing in the recording is like that.\n"
 
 
+def test_a_store_that_does_not_name_what_moves_bytes_answers_the_same(recording, verb):
+    before = verb("query", recording, "Latency Operation List", "--csv")[1]
+    about = json.loads((recording / "store/store.json").read_text())
+    assert {"pwrite", "read", "fwrite"} <= set(about.pop("moving")) and before.count("\n") == 1 + 402
+    (recording / "store/store.json").write_text(json.dumps(about))
+    assert verb("query", recording, "Latency Operation List", "--csv")[1] == before
+
+
 def test_more_rows_than_a_terminal_shows_are_counted(recording, verb):
     lines = verb("query", recording, "Latency Operation List")[1].splitlines()
     assert len(lines) == 2 + 200 + 1 and lines[-1] == "and 202 more rows; --csv or -o FILE gives all"
