@@ -192,6 +192,16 @@ def test_only_who_knows_the_token_is_let_in(served, run, verb):
     assert status == 1 and f"port {port} cannot be used: Address already in use" in complaint
 
 
+def test_the_interrupt_of_ctrl_c_counts_from_the_address_on(talking, run):
+    """Also where the shell had it ignored, as of what is started in the background."""
+    words = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "damaris.verbs", "view", str(run), "--no-browser"]
+    for _ in range(3):
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as viewer:
+            assert viewer.stdout.readline().startswith("http://127.0.0.1:")
+            viewer.send_signal(signal.SIGINT)
+            assert viewer.wait(30) == 0
+
+
 def test_a_store_without_levels_is_named(talking, run, verb):
     (run / "store/levels/levels.json").unlink()
     status, _, complaint = verb("view", run, "--no-browser")

@@ -4,6 +4,7 @@ import secrets
 import socket
 from functools import cache
 from importlib import resources
+from threading import Thread
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -123,12 +124,17 @@ def listening(port: int) -> socket.socket:
 
 
 def serve(timeline: Timeline, port: int, on_ready) -> None:
-    """Until Ctrl-C. `on_ready`: called with the address."""
+    """Until Ctrl-C. `on_ready`: called with the address, in a thread, once Ctrl-C and requests are attended to."""
     import uvicorn
 
     file(LIBRARY)
     listener = listening(port)
     port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(Guard(app_of(timeline), port, token), log_level="warning", timeout_graceful_shutdown=1, server_header=False)
-    on_ready(f"http://127.0.0.1:{port}/?token={token}")
-    uvicorn.Server(config).run([listener])
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets=None) -> None:
+            await super().startup(sockets)
+            Thread(target=on_ready, args=[f"http://127.0.0.1:{port}/?token={token}"], daemon=True).start()
+
+    Server(config).run([listener])
