@@ -137,7 +137,8 @@ class Timeline:
 
     @cached_property
     def row_of_process(self) -> dict[int, int]:
-        return {process: row for row, (process, thread) in reversed(list(enumerate(self.threads))) if thread >= 0}
+        """The first of its threads."""
+        return {process: row for row, (process, _) in reversed(list(enumerate(self.threads)))}
 
     def lines(self, window: Window, most: int = MOST_LINES) -> dict:
         """Messages as [begin, row, end, row], collective calls as [[begin, row], ...] each; both are empty if there are too many to see."""
