@@ -76,9 +76,9 @@ class Plan:
 
 
 def escaped(name: str) -> str:
-    for one in "%\n#\r":
-        name = name.replace(one, f"%{ord(one):02X}")
-    return name
+    """Readers take blanks at its ends away."""
+    inner = len(name) - len(name.lstrip(" \t")), len(name.rstrip(" \t"))
+    return "".join(f"%{ord(one):02X}" if one in "%\n#\r" or not inner[0] <= at < inner[1] else one for at, one in enumerate(name))
 
 
 def joined(ops: Iterable[Op]) -> list[Op]:

@@ -6,17 +6,15 @@ between operations is a compute gap.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from damaris.plan import File, Op, Plan, Process, joined
+from damaris.plan_files import Files, folders_of, names_of
 from damaris.store import Recording
 
 RECORDER_NS = 80  # what the recorder adds to a call, between its end and the next begin; bench record measures it
-BUFFER = 4096  # of a stream of the C library
 EAGER = 4096  # bytes: the least that MPI libraries send before the receiver asks for it
 FROM_ROOT = ("MPI_Bcast", "MPI_Scatter", "MPI_Scatterv")
 TO_ROOT = ("MPI_Reduce", "MPI_Gather", "MPI_Gatherv")
@@ -47,19 +45,6 @@ class Call(NamedTuple):
     peer: int | None
     flags: int | None
     failed: int
-
-
-def names_of(paths: list[str]) -> list[str]:
-    """Relative ones: without the folder that all share."""
-    folders = [str(PurePosixPath(path).parent) for path in paths if path.startswith("/")]
-    shared = os.path.commonpath(folders) if len(folders) == len(paths) and folders else "/"
-    return [path.removeprefix(shared).lstrip("/").replace("../", "_/") or "_" for path in paths]
-
-
-def folders_of(names: dict[int, str]) -> set[int]:
-    """Those that others are in: programs open folders, too, to sync them."""
-    parents = {str(parent) for name in names.values() for parent in PurePosixPath(name).parents}
-    return {number for number, name in names.items() if name in parents}
 
 
 class Step(NamedTuple):
@@ -101,120 +86,35 @@ class Partners:
         self.sends: dict[int, list[tuple[int, int]]] = defaultdict(list)  # by call: messages and their bytes
         self.waits: dict[int, list[tuple[int, int]]] = defaultdict(list)  # by call: messages and when their senders began
         self.met: dict[int, list[int]] = defaultdict(list)  # calls of each collective, by rank
-        for instance, call in recording.query("select instance, call from collectives order by instance, rank").fetchall():
+        self.rank: dict[int, int] = {}
+        for instance, call, rank in recording.query("select instance, call, rank from collectives order by instance, rank").fetchall():
             self.met[instance].append(call)
+            self.rank[call] = rank
         self.met = {instance: calls for instance, calls in self.met.items() if kept.issuperset(calls)}
         self.collective = {call: instance for instance, calls in self.met.items() for call in calls}
-        self.place = {call: rank for calls in self.met.values() for rank, call in enumerate(calls)}
         self.number = max(self.met, default=0)
         self.add_messages(recording, kept)
 
     def add_messages(self, recording: Recording, kept: set[int]) -> None:
         rows = recording.query("""
-            select m.send, m.recv, m.done, coalesce(w.id, s.id), m.bytes, s.function, s."begin", coalesce(w."end", s."end"), p."begin"
+            select m.send, m.recv, m.done, coalesce(w.id, s.id), m.bytes, s.function, s."begin", coalesce(w."end", s."end"), p."begin", d."end"
             from messages m join calls s on s.id = m.send join calls p on p.id = m.recv
-            left join requests r on r.start = m.send left join calls w on w.id = r.done where m.done is not null order by m.send""").fetchall()
+            join calls d on d.id = m.done left join requests r on r.start = m.send left join calls w on w.id = r.done order by m.send""").fetchall()
         # A send that was over before anybody had asked for its message needs no receiver; nor does a smaller one.
-        eager = max([EAGER] + [size for *_, size, function, _, end, posted in rows if end < posted and function not in SYNCHRONOUS])
-        for send, post, done, over, size, function, begin, _, posted in rows:
-            if not kept.issuperset((send, post, done, over)):
+        eager = max([EAGER] + [size for *_, size, function, _, end, posted, _ in rows if end < posted and function not in SYNCHRONOUS])
+        for send, post, done, over, size, function, begin, ended, posted, received in rows:
+            # Clocks of hosts differ: nobody waited for what was sent later.
+            if not kept.issuperset((send, post, done, over)) or begin > received:
                 continue
             self.sends[send].append((self.next(), size))
             self.waits[done].append((self.number, begin))
-            if function in SYNCHRONOUS or size > eager:  # as if the receiver sent a message when it is ready
+            if (function in SYNCHRONOUS or size > eager) and posted <= ended:  # as if the receiver sent a message when it is ready
                 self.sends[post].append((self.next(), 0))
                 self.waits[over].append((self.number, posted))
 
     def next(self) -> int:
         self.number += 1
         return self.number
-
-
-class Streams:
-    """Which writes to streams of the C library reach files: when the buffer is full, whole blocks are written."""
-
-    def __init__(self):
-        self.held: dict[tuple[int, int], tuple[int, int]] = {}  # offset and bytes, by process and handle
-
-    def write(self, key: tuple[int, int], offset: int, count: int) -> tuple[int, int]:
-        """What is written then: offset and bytes."""
-        at, held = self.held.get(key, (offset, 0))
-        if at + held != offset:
-            self.held[key] = offset, count
-            return at, held
-        whole = (held + count) // BUFFER * BUFFER
-        self.held[key] = at + whole, held + count - whole
-        return at, whole
-
-    def flush(self, key: tuple[int, int]) -> tuple[int, int]:
-        at, held = self.held.pop(key, (0, 0))
-        return at, held
-
-
-class Files:
-    """The files of a plan, numbered as they are met."""
-
-    def __init__(self, names: dict[int, str], calls: list[Call]):
-        self.names, self.numbers, self.files = names, {}, []
-        self.streams = Streams()
-        self.open: dict[tuple[int, int], int] = defaultdict(int)  # how often a process has opened a file
-        for call in sorted(calls, key=lambda one: one.begin):
-            self.see(call)
-
-    def see(self, call: Call) -> None:
-        """What a file holds when it is read, and nobody has written, it held before."""
-        file = self.of(call)
-        offset = call.place if call.place is not None else file.size
-        if call.kind == "read":
-            file.initial = max(file.initial, offset + call.bytes) if offset + call.bytes > file.size else file.initial
-        elif call.kind == "write":
-            file.size = max(file.size, offset + call.bytes)
-        elif call.flags is not None and call.flags & os.O_TRUNC:
-            file.size = 0
-
-    def of(self, call: Call) -> File:
-        if call.file not in self.numbers:
-            self.numbers[call.file] = len(self.files)
-            self.files.append(File(self.names[call.file]))
-        return self.files[self.numbers[call.file]]
-
-    def ops(self, call: Call, ns: int) -> Iterator[Op]:
-        which, key = self.numbers[call.file], (call.process, call.handle)
-        is_stream = call.layer == "stdio"
-        held = self.streams.flush(key) if is_stream and call.kind in ("seek", "sync", "close") else (0, 0)
-        if call.kind in ("read", "write") and not self.open[call.process, which]:  # it got it from its parent
-            self.open[call.process, which] = 1
-            yield Op("o", which, 0, words=self.words(which, os.O_RDWR))
-        if held[1]:
-            yield Op("w", which, ns, *held)
-        match call.kind:
-            case "open" if call.flags is not None or call.layer == "mpiio":
-                self.open[call.process, which] += 1
-                yield Op("o", which, ns, words=self.words(which, os.O_RDWR if call.flags is None else call.flags))
-            case "close" if self.open[call.process, which]:
-                self.open[call.process, which] -= 1
-                yield Op("x", which, 0 if held[1] else ns)
-            case "write":
-                offset = call.place if call.place is not None else self.files[which].size
-                at, count = self.streams.write(key, offset, call.bytes) if is_stream else (offset, call.bytes)
-                yield Op("w", which, ns, at, count) if count else Op("c", 0, ns)
-            case "read" if call.bytes:
-                yield Op("r", which, ns, call.place or 0, call.bytes)
-            case "sync" if not is_stream:
-                yield Op("s", which, ns)
-            case "metadata" if call.function in ("ftruncate", "MPI_File_set_size"):
-                yield Op("t", which, ns, bytes=call.place or 0)
-            case "metadata" if call.function in ("unlink", "unlinkat", "remove"):
-                yield Op("u", which, ns)
-            case "metadata":
-                yield Op("m", which, ns)
-            case _ if not held[1]:
-                yield Op("c", 0, ns)
-
-    def words(self, which: int, flags: int) -> str:
-        access = {os.O_RDONLY: "r", os.O_WRONLY: "w"}.get(flags & os.O_ACCMODE, "rw")
-        makes = flags & os.O_CREAT or not self.files[which].initial
-        return access + ("c" if makes else "") + ("t" if flags & os.O_TRUNC else "")
 
 
 class Writer:
@@ -237,6 +137,9 @@ class Writer:
         self.files = Files(names, [step.call for mine in self.steps.values() for step in mine if step.role == "io" and step.call.file is not None])
         self.about = {one: about for one, *about in recording.query("select id, rank, host, pid from processes").fetchall()}
         self.inside = self.io_inside()
+        for instance in [one for one, mine in self.partners.met.items() if not self.waits(mine)]:
+            for call in self.partners.met.pop(instance):
+                del self.partners.collective[call]
         self.members: dict[int, dict[int, int]] = defaultdict(dict)  # by collective: process of each call
         self.leaving: dict[int, int] = {}  # numbers of collectives that also wait at their end
         for instance in self.partners.met:
@@ -255,6 +158,12 @@ class Writer:
                     found[around] = found.get(around, (step.call.begin, 0))[0], step.call.end
         return found
 
+    def waits(self, calls: list[int]) -> bool:
+        """Whether all in it may have waited as its kind says: its root is there, and nobody was done, or did I/O inside, before the others came."""
+        if kind_of(self.calls[calls[0]]) in "fe" and not any(self.is_root(call) for call in calls):
+            return False
+        return all(min(self.calls[call].end, self.inside.get(call, (self.calls[call].end,))[0]) >= self.ready(self.calls[call]) for call in calls)
+
     def waits_at_end(self, instance: int) -> bool:
         """Nobody left such a call before the last I/O in it had ended."""
         calls = self.partners.met[instance]
@@ -263,27 +172,33 @@ class Writer:
 
     def plan(self) -> Plan:
         processes = []
-        for process, thread in sorted(self.steps, key=lambda one: (self.about[one[0]][0] is None, self.about[one[0]][0], *one)):
-            if not (mine := self.steps[process, thread]):
-                continue
+        threads = sorted((one for one in self.steps if self.steps[one]), key=lambda one: (self.about[one[0]][0] is None, self.about[one[0]][0], *one))
+        last = dict(threads)  # thread of each process
+        for process, thread in threads:
+            mine = self.steps[process, thread]
             rank, host, pid = self.about[process]
             about = ("" if rank is None else f"rank {rank} ") + f"host {host} pid {pid}" + (f" thread {thread}" if thread else "")
-            processes.append(Process(about, joined(self.ops(mine, len(processes)))))
+            processes.append(Process(about, joined(self.ops(mine, len(processes), last[process] == thread))))
         files = [File(name, file.initial) for file, name in zip(self.files.files, names_of([file.name for file in self.files.files]), strict=True)]
-        collectives = {number: [members[call] for call in sorted(members, key=self.partners.place.__getitem__)] for number, members in self.members.items()}
+        collectives = {number: [members[call] for call in sorted(members, key=self.partners.rank.__getitem__)] for number, members in self.members.items()}
         return Plan(self.layer, self.end - self.begin, files, processes, collectives)
 
-    def ops(self, mine: list[Step], process: int) -> Iterator[Op]:
+    def ops(self, mine: list[Step], process: int, is_last: bool) -> Iterator[Op]:
+        """`is_last`: the process has no further thread."""
         clock = self.begin
         for step in mine:
             made, clock = self.ops_of(step, process, clock)
             for op in made:
-                op.call = step.call.id
+                op.call, op.ns = step.call.id, max(op.ns, 0)
             yield from made
+        if is_last:
+            yield from self.files.left(mine[0].call.process, mine[0].call.thread)
 
     def ops_of(self, step: Step, process: int, clock: int) -> tuple[list[Op], int]:
         """Of a step, with the gap before it, and when it ends; `clock`: the end of the step before."""
         call, role = step
+        if role in ("enter", "leave") and call.id not in self.partners.collective:
+            return [], clock
         if role == "leave":
             return self.leave(call, process, clock)
         made = [Op("c", 0, max(call.begin - clock - self.recorder_ns, 0))]
@@ -304,12 +219,12 @@ class Writer:
         if call.id in self.partners.collective:
             calls = self.partners.met[self.partners.collective[call.id]]
             kind = kind_of(call)
-            waited = {"f": [one for one in calls if self.is_root(one)], "e": calls if self.is_root(call.id) else [], "q": calls[: self.partners.place[call.id]]}
+            waited = {"f": [one for one in calls if self.is_root(one)], "e": calls if self.is_root(call.id) else [], "q": calls[: calls.index(call.id)]}
             begins += [self.calls[one].begin for one in waited.get(kind, calls)]
         return max(call.begin, *begins) if begins else call.begin
 
     def is_root(self, call: int) -> bool:
-        return self.partners.place[call] == self.calls[call].peer
+        return self.partners.rank[call] == self.calls[call].peer
 
     def meet(self, call: Call, process: int) -> Iterator[Op]:
         cost = call.end - self.ready(call)

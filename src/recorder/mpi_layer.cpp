@@ -18,6 +18,7 @@ struct Library {
   decltype(&PMPI_Get_count) get_count;
   decltype(&PMPI_Comm_rank) comm_rank;
   decltype(&PMPI_Comm_size) comm_size;
+  decltype(&PMPI_Comm_remote_size) comm_remote_size;
   decltype(&PMPI_Comm_get_name) comm_get_name;
   decltype(&PMPI_Comm_test_inter) comm_test_inter;
   decltype(&PMPI_Comm_group) comm_group;
@@ -27,6 +28,7 @@ struct Library {
   decltype(&PMPI_File_get_position) file_get_position;
   decltype(&PMPI_File_get_amode) file_get_amode;
   MPI_Comm null;
+  MPI_Datatype no_type;
 };
 Library library;
 
@@ -84,6 +86,7 @@ void meet(const void* function) {
   find(function, "PMPI_Get_count", library.get_count);
   find(function, "PMPI_Comm_rank", library.comm_rank);
   find(function, "PMPI_Comm_size", library.comm_size);
+  find(function, "PMPI_Comm_remote_size", library.comm_remote_size);
   find(function, "PMPI_Comm_get_name", library.comm_get_name);
   find(function, "PMPI_Comm_test_inter", library.comm_test_inter);
   find(function, "PMPI_Comm_group", library.comm_group);
@@ -94,8 +97,10 @@ void meet(const void* function) {
   find(function, "PMPI_File_get_amode", library.file_get_amode);
 #ifdef OPEN_MPI
   find_handle(function, "ompi_mpi_comm_null", library.null);
+  find_handle(function, "ompi_mpi_datatype_null", library.no_type);
 #else
   library.null = MPI_COMM_NULL;
+  library.no_type = MPI_DATATYPE_NULL;
 #endif
   meet_requests(function);
   __atomic_store_n(&library.met, true, __ATOMIC_RELEASE);
@@ -149,22 +154,30 @@ std::int64_t position(MPI_File file) {
 
 std::uint64_t bytes(int count, MPI_Datatype type) {
   int size = 0;
-  if (count <= 0 || library.type_size(type, &size) != MPI_SUCCESS || size <= 0) return 0;
+  if (count <= 0 || type == library.no_type || library.type_size(type, &size) != MPI_SUCCESS || size <= 0) return 0;
   return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
 }
 
 std::uint64_t sent(const void* buffer, int count, MPI_Datatype type) { return buffer == MPI_IN_PLACE ? 0 : bytes(count, type); }
 
-std::uint64_t sum(const void* buffer, const int* counts, MPI_Datatype type, MPI_Comm comm) {
+std::uint64_t sum(const void* buffer, const int* counts, MPI_Datatype type, std::uint64_t number) {
   std::uint64_t sum = 0;
   if (buffer == MPI_IN_PLACE) return 0;
-  for (std::uint64_t i = 0; i < size(comm); ++i) sum += bytes(counts[i], type);
+  for (std::uint64_t i = 0; i < number; ++i) sum += bytes(counts[i], type);
   return sum;
 }
 
 std::uint64_t size(MPI_Comm comm) {
   int size = 0;
   return library.comm_size(comm, &size) == MPI_SUCCESS ? static_cast<std::uint64_t>(size) : 0;
+}
+
+std::uint64_t partners(MPI_Comm comm) {
+  int is_inter = 0, size = 0;
+  if (library.comm_test_inter == nullptr || library.comm_remote_size == nullptr) return 0;
+  if (library.comm_test_inter(comm, &is_inter) != MPI_SUCCESS) return 0;
+  const int result = is_inter != 0 ? library.comm_remote_size(comm, &size) : library.comm_size(comm, &size);
+  return result == MPI_SUCCESS ? static_cast<std::uint64_t>(size) : 0;
 }
 
 std::uint64_t received(const MPI_Status* status, MPI_Datatype type, int result) {

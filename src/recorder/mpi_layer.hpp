@@ -50,8 +50,10 @@ std::int64_t position(MPI_File file);
 std::uint64_t bytes(int count, MPI_Datatype type);
 // 0 for MPI_IN_PLACE.
 std::uint64_t sent(const void* buffer, int count, MPI_Datatype type);
-std::uint64_t sum(const void* buffer, const int* counts, MPI_Datatype type, MPI_Comm comm);
+std::uint64_t sum(const void* buffer, const int* counts, MPI_Datatype type, std::uint64_t number);
 std::uint64_t size(MPI_Comm comm);
+// How many processes it sends to in an all-to-all: of two groups those of the other one.
+std::uint64_t partners(MPI_Comm comm);
 // What a status counts, of a call with this result.
 std::uint64_t received(const MPI_Status* status, MPI_Datatype type, int result);
 

@@ -82,6 +82,13 @@ def test_what_has_no_partner_is_counted_and_said(ranks, did, run, verb):
     assert alone(run) == (2, 1, 1)
 
 
+def test_an_envelope_of_which_an_end_was_not_seen_is_left_alone(ranks, did, run, rows):
+    """The second receive got the second send, but what received the first has no wrapper."""
+    ranks([did("MPI_Send", 1000, 1, 5, 20), did("MPI_Send", 2000, 1, 5, 100), did("MPI_Send", 2500, 1, 6)], [did("MPI_Recv", 3000, 0, 5, 100), did("MPI_Recv", 4000, 0, 6)])
+    assert rows("select tag from messages") == [(6,)]
+    assert alone(run) == (2, 1, 0)
+
+
 def test_collective_calls_meet_by_their_order_on_the_communicator(ranks, did, number, run, rows):
     def on_file(name, begin):
         return call(number(name), begin, begin + 10, object=2)

@@ -137,6 +137,61 @@ def test_plans_of_mpiio_have_what_the_program_asked_for(planned, number):
     assert total(planned) == 3200
 
 
+def test_the_root_is_the_rank_that_was_named_also_if_others_are_missing(run, number, did):
+    def write_ranks(present, function):
+        for rank, begin in present.items():
+            words = about(kind="communicator", name="MPI_COMM_WORLD", id="world", rank=rank, size=3)
+            write(run, chunk(process(pid=100 + rank, rank=rank, ranks=3) + text(DESCRIPTION, words, object=1) + did(function, begin, 5000, place=1)), name=f"node.{100 + rank}.1")
+        return [op.line() for one in plan_of(damaris.open(run), recorder_ns=0).processes for op in one.ops]
+
+    assert write_ranks({1: 1000, 2: 2000}, "MPI_Bcast") == ["f 0 4000 root", "c 1000", "f 0 3000"]
+    (run / "raw/node.101.1.trace").unlink()
+    assert write_ranks({0: 1000, 2: 2000}, "MPI_Bcast") == ["c 4000", "c 4000"]  # nobody is its root
+
+
+def test_who_left_before_others_came_did_not_wait(planned, did):
+    assert planned([did("MPI_Alltoall", 1000, 2000)], [did("MPI_Alltoall", 3000, 4000)]) == [["c 1000"], ["c 3000"]]
+
+
+def test_a_message_that_was_sent_after_its_receipt_is_none_that_was_waited_for(planned, did):
+    """Clocks of hosts differ."""
+    assert planned([did("MPI_Send", 5000, 5100, 1, 5)], [did("MPI_Recv", 1000, 1300, 0, 5)]) == [["c 4100"], ["c 300"]]
+
+
+def test_what_another_thread_opened_is_opened_by_the_one_that_uses_it(run, number):
+    files = text(PATH, "/data/out", object=2)
+    opens = b"".join(call(number("open"), 1000 + 1000 * k, 1100 + 1000 * k, object=2, place=os.O_WRONLY) for k in range(2))
+    writes = b"".join(call(number(name), begin + 1000 * k, begin + 50 + 1000 * k, object=2, bytes=10, place=0) for k in range(2) for name, begin in (("pwrite", 1200), ("fsync", 1300), ("close", 1400)))
+    write(run, chunk(process() + files + opens), chunk(writes, thread=1))
+    main, other = plan_of(damaris.open(run), recorder_ns=0).processes
+    assert [op.line()[:3] for op in main.ops if op.kind != "c"] == ["o 0", "o 0"]
+    assert [op.kind for op in other.ops if op.kind != "c"] == ["o", "w", "s", "x"] * 2
+
+
+def test_a_file_open_for_reading_is_written_through_an_open_of_its_own(planned, on_file):
+    [lines] = planned([on_file("open", 1000, 1100, os.O_RDONLY), on_file("pwrite", 1100, 1200, 0, 10)])
+    assert lines == ["o 0 rc # 100", "o 0 rwc # 0", "w 0 0 10 # 100"]
+
+
+def test_what_a_stream_holds_at_the_end_is_written(planned, on_file):
+    [lines] = planned([on_file("puts", 1000, 1100, 0, 80)])
+    assert lines == ["c 100", "o 0 rwc # 0", "w 0 0 80 # 0"]
+
+
+def test_appends_go_to_the_end_of_the_file(planned, on_file):
+    implicit = -(2**63) + 1
+    appends = [on_file("write", 2000 + 100 * k, 2050 + 100 * k, implicit, 10) for k in range(3)]
+    [lines] = planned([on_file("open", 1000, 1100, os.O_WRONLY | os.O_APPEND), *appends])
+    assert [line.split(" #")[0] for line in lines if line[0] in "ow"] == ["o 0 wca", "w 0 0 10", "w 0 10 10", "w 0 20 10"]
+
+
+def test_blanks_at_the_ends_of_names_are_kept(run, number):
+    files = b"".join(text(PATH, name, object=2 + k) for k, name in enumerate(("/data/b", "/data/b ", "/data/a b")))
+    write(run, chunk(process() + files + b"".join(call(number("pwrite"), 1000 * k, 1000 * k + 10, object=2 + k, bytes=1, place=0) for k in range(3))))
+    plan_of(damaris.open(run)).write(out := io.StringIO())
+    assert {line.split(" ", 3)[3] for line in out.getvalue().splitlines() if line.startswith("file")} == {"b", "b%20", "a b"}
+
+
 def test_a_message_whose_receive_is_not_there_is_left_out(planned, did):
     assert planned([did("MPI_Send", 1000, 1100, 1, 5)], [did("MPI_Send", 1000, 1200, 0, 5)]) == [["c 100"], ["c 200"]]
 

@@ -197,6 +197,21 @@ static void communicators(void) {
   MPI_Group_free(&group);
 }
 
+/* Of two groups, between which arguments that are not significant may be anything, and counts are of the other group. */
+static void between_groups(void) {
+  MPI_Comm own, between;
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &own);
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, other, 9, &between);
+  CALL(MPI_Alltoallv, from, each, places, MPI_DOUBLE, to, each, places, MPI_DOUBLE, between);
+  if (rank == 0)
+    CALL(MPI_Gather, NULL, 1, MPI_DATATYPE_NULL, to, kCount, MPI_DOUBLE, MPI_ROOT, between);
+  else
+    CALL(MPI_Gather, from, kCount, MPI_DOUBLE, NULL, 1, MPI_DATATYPE_NULL, 0, between);
+  sum_up("between");
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
 static int errors;
 static void count_error(MPI_File* file, int* error, ...) { (void)file, (void)error, ++errors; }
 
@@ -256,6 +271,7 @@ int main(int count, char** words) {
   exchange(finish_not);
   collective();
   communicators();
+  between_groups();
   files();
   if (way % 2 == 0)
     print("MPI_Finalize", MPI_Finalize(), 0);
