@@ -45,6 +45,7 @@ static void sum_up(const double* mine, double* sums) {
 #else
 static void fill_guard_cells(void) {
   MPI_Request requests[4 * kVariables];
+  MPI_Status statuses[4 * kVariables];
   for (int variable = 0; variable < kVariables; ++variable) {
     double* const cells = block[variable];
     MPI_Request* const mine = &requests[4 * variable];
@@ -54,7 +55,7 @@ static void fill_guard_cells(void) {
     MPI_Isend(&cells[1], 1, MPI_DOUBLE, left, variable, MPI_COMM_WORLD, &mine[2]);
     MPI_Isend(&cells[kCells], 1, MPI_DOUBLE, right, variable, MPI_COMM_WORLD, &mine[3]);
   }
-  MPI_Waitall(4 * kVariables, requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(4 * kVariables, requests, statuses);
 }
 
 static void sum_up(const double* mine, double* sums) { MPI_Allreduce(mine, sums, kSums, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
