@@ -315,14 +315,14 @@ void Writer::sync_files() {
   sync_file(index_, names_.index());
 }
 
-void Writer::finish() {
+void Writer::finish(bool complete) {
   if (!begun_) {
     struct stat facts = {};
     if (::fstat(index_, &facts) == 0 && facts.st_size == 0) ::unlink(names_.index().c_str());
     return;
   }
   sync();
-  if (ended_) return;
+  if (ended_ || !complete) return;
   // What is torn behind the last entry, or was reserved by clients that died, is no part of the log.
   for (std::uint32_t file = 0; file < covered_.size(); ++file)
     if (covered_[file].end() > 0) cut(data_file(file), names_.data(file), covered_[file].end());

@@ -58,8 +58,9 @@ class Writer {
   std::size_t store(const std::vector<Append>& appends);
   // What was stored is durable. Throws Error(DC_E_IO), from then on each time: nobody can say what the disk has.
   void sync();
-  // The same, and says so in the index. A log that nothing was appended to leaves no file.
-  void finish();
+  // The same, and if the log is `complete` says so in the index: else a recovery goes on with it, and no later run replaces it unasked. A log
+  // that nothing was appended to leaves no file.
+  void finish(bool complete = true);
 
  private:
   void take_over();

@@ -85,6 +85,7 @@ struct Leave {};
 struct FinalizePlugins {
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
+  bool leaves_appends = false;  // to recovery
 };
 using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, StoreLogs,
                          Leave, FinalizePlugins>;

@@ -62,7 +62,7 @@ class IntakeSide {
   // The last step: announces to the work side that nothing more comes.
   void submit_leave();
   bool all_servers_left() const noexcept { return all_servers_left_; }
-  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached()}); }
+  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached(), leaves_appends()}); }
   // The result of the plugins' finalize, once it has come.
   const std::optional<Status>& finalize_result() const noexcept { return finalize_result_; }
 

@@ -79,10 +79,10 @@ LogsStored LogStore::store(StoreLogs& job) {
   return stored;
 }
 
-Status LogStore::finish() {
+Status LogStore::finish(bool complete) {
   Status first;
   for (const auto& writer : writers_)
-    if (const Status status = outcome_of([&] { writer->finish(); }); first.code == DC_OK) first = status;
+    if (const Status status = outcome_of([&] { writer->finish(complete); }); first.code == DC_OK) first = status;
   return first;
 }
 

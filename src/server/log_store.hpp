@@ -21,8 +21,8 @@ class LogStore {
 
   // Writes the appends, then answers the commits.
   LogsStored store(StoreLogs& job);
-  // Nothing more comes. Returns the first failure.
-  Status finish();
+  // Nothing more comes; `complete`: everything that came is stored. Returns the first failure.
+  Status finish(bool complete);
 
  private:
   void write(const std::vector<LogAppend>& appends, std::size_t& refused);

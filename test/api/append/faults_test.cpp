@@ -1,6 +1,8 @@
 // Servers and clients that die, a buffer that stays full, a disk that takes nothing.
 #include "log_run.hpp"
 
+#include <sys/resource.h>
+
 #include "core/shm/region.hpp"
 
 namespace damaris::test {
@@ -128,6 +130,26 @@ TEST_CASE("the disk takes nothing: a commit says so at once, and recovery stores
   CHECK(output.status == 0);
   CHECK_THAT(output.text, Catch::Contains("100 blocks stored"));
   CHECK(run.records_of(0) == 100);
+}
+
+TEST_CASE("a log of which a part is left to recovery has not ended, and the next run does not replace it") {
+  LogRun run("<clients count='1'/><buffer stale='discard'/><server finalize-timeout='2s'/>", "");
+  run.attached(0).must("append 10 100");
+  run.client(0).must("commit 60000");
+  const shm::FoundRegion region = run.region();
+  const struct rlimit low = {1024, RLIM_INFINITY};  // as a disk that is full: there is room for an entry of the index, not for the bytes
+  REQUIRE(::prlimit(region.server.pid, RLIMIT_FSIZE, &low, nullptr) == 0);
+  run.client(0).must("append 40 100");
+  CHECK(run.client(0)("commit 60000").code == DC_E_IO);
+  CHECK(run.client(0)("finalize").code < DC_OK);
+  run.drop(0);
+  const ProcessWatch watch(region.server);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  CHECK_FALSE(run.reader().index().ended());
+  CHECK(run.records_of(0) == 10);
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(run.reader().index().ended());
+  CHECK(run.records_of(0) == 50);
 }
 
 TEST_CASE("a run that was killed is not written over by the next one") {
