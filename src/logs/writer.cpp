@@ -162,8 +162,12 @@ void Writer::take_over() {
   index_bytes_ = found->whole_bytes;
   ended_ = found->ended();
   begun_ = settings_.existing == Existing::recover && found->run() == settings_.run;
-  for (const IndexEntry& entry : found->entries)
-    if (entry.kind == EntryKind::append) covered_[entry.file].add({entry.offset, entry.bytes});
+  for (const IndexEntry& entry : found->entries) {
+    if (entry.kind != EntryKind::append) continue;
+    covered_[entry.file].add({entry.offset, entry.bytes});
+    unsynced_.insert(entry.file);  // a server that was killed has left it to the kernel
+    new_names_ = true;
+  }
 }
 
 void Writer::replace() {

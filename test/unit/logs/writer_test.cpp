@@ -97,6 +97,21 @@ TEST_CASE("a recovery completes the log of its run, and does not touch that of a
   CHECK_THAT(error.sentence(), Catch::Contains("is a log of another run"));
 }
 
+TEST_CASE("whoever goes on with a log syncs also what the server before it had only written") {
+  LogFolder log;
+  write_one(log, false, 7);
+  std::filesystem::remove(log.data(0));
+  std::filesystem::create_directory(log.data(0));  // which shows who opens it
+  Writer recovery(log.settings(Existing::recover, 7));
+  const Error error = error_of([&] { recovery.sync(); });
+  CHECK(error.code() == DC_E_IO);
+  CHECK_THAT(error.sentence(), Catch::Contains(log.data(0)));
+  Writer next(log.settings(Existing::append, 8));
+  const std::string other = "other";
+  next.store({append_of(1, 0, other)});
+  CHECK_THAT(error_of([&] { next.sync(); }).sentence(), Catch::Contains(log.data(0)));
+}
+
 TEST_CASE("a torn end of the index is cut by whoever goes on with it") {
   LogFolder log;
   write_one(log, false, 7);
