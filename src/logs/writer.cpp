@@ -99,31 +99,45 @@ Writer::Writer(const LogSettings& settings)
       names_{start_of_names(settings)},
       data_(static_cast<std::size_t>(settings.files), -1),
       covered_(static_cast<std::size_t>(settings.files)) {
-  index_ = open_own(names_.index(), O_RDWR | O_CREAT, kMode);
-  if (index_ < 0)
-    throw Error(DC_E_NO_OUTPUT, format("log '{}' cannot be kept in {}: {}", settings_.name, names_.index(),
-                                       why_not_own(names_.index(), errno, "choose another basename")));
   try {
+    open();
     take_over();
-  } catch (...) {
-    ::close(index_);
+  } catch (const Error& error) {
+    if (settings_.existing == Existing::recover) {
+      refusal_.emplace(error);
+      return;
+    }
+    if (index_ >= 0) ::close(index_);
     throw;
   }
 }
 
+void Writer::open() {
+  index_ = open_own(names_.index(), O_RDWR | O_CREAT, kMode);
+  if (index_ < 0)
+    throw Error(DC_E_NO_OUTPUT, format("log '{}' cannot be kept in {}: {}", settings_.name, names_.index(),
+                                       why_not_own(names_.index(), errno, "choose another basename")));
+}
+
 Writer::~Writer() {
-  ::close(index_);
+  if (index_ >= 0) ::close(index_);
   for (const int descriptor : data_)
     if (descriptor >= 0) ::close(descriptor);
 }
 
-void Writer::require_same(const Index& found) const {
-  const std::string path = names_.index();
-  if (settings_.existing == Existing::recover && found.run() && found.run() != settings_.run)
+// A recovery may find the log of the run before: then the server that was killed had stored nothing in it.
+bool Writer::replaces_predecessor(const Index& found) const {
+  if (settings_.existing != Existing::recover || !found.run() || found.run() == settings_.run) return false;
+  if (settings_.before.kind == Before::Kind::none || found.run() != settings_.before.run)
     throw Error(DC_E_NO_OUTPUT,
                 format("{} is a log of another run, and is not written to; move it and its .stream files away, or give recover "
                        "another --basename",
-                       path));
+                       names_.index()));
+  return settings_.before.kind == Before::Kind::replaced;
+}
+
+void Writer::require_same(const Index& found) const {
+  const std::string path = names_.index();
   if (found.header.files != static_cast<std::uint32_t>(settings_.files))
     throw Error(DC_E_NO_OUTPUT,
                 format("{} has {} files, and files=\"{}\" of <stream-log> says otherwise; say files=\"{}\", or choose "
@@ -138,6 +152,7 @@ void Writer::take_over() {
   old_files_ = found->header.files;
   const bool goes_on = settings_.existing == Existing::append || settings_.existing == Existing::recover;
   const bool matters = found->has_appends();
+  before_ = {goes_on ? Before::Kind::continued : Before::Kind::replaced, found->run().value_or(0)};
   if (!goes_on) {
     if (matters && settings_.existing == Existing::refuse)
       throw Error(DC_E_NO_OUTPUT,
@@ -149,9 +164,9 @@ void Writer::take_over() {
                   format("{} is the log of a run that did not come to its end; recover that run ('damaris recover'), or say "
                          "exists=\"append\" or \"overwrite\" in <hdf5>, or move it and its .stream files away",
                          names_.index()));
-    replaces_ = true;
-    return;
   }
+  replaces_ = !goes_on || replaces_predecessor(*found);
+  if (replaces_) return;
   require_same(*found);
   if (found->damaged > 0)
     throw Error(DC_E_NO_OUTPUT,
@@ -278,6 +293,7 @@ void Writer::write_entries(std::vector<IndexEntry> entries) {
 }
 
 std::size_t Writer::store(const std::vector<Append>& appends) {
+  if (refusal_) throw Error(*refusal_);
   std::size_t refused = 0;
   const std::vector<const Append*> fresh = to_write(appends, refused);
   if (fresh.empty()) return refused;
@@ -320,6 +336,7 @@ void Writer::sync_files() {
 }
 
 void Writer::finish(bool complete) {
+  if (refusal_) return;
   if (!begun_) {
     struct stat facts = {};
     if (::fstat(index_, &facts) == 0 && facts.st_size == 0) ::unlink(names_.index().c_str());

@@ -69,6 +69,7 @@ struct LogAppend {
   std::uint32_t log = 0, file = 0;
   std::int64_t stream = 0;
   AppendedBlock bytes;
+  enum class Fate { waiting, stored, left } fate = Fate::waiting;  // left: a recovery cannot store it, and it stays in the region
 };
 struct LogCommit {
   std::uint32_t log = 0;
@@ -119,7 +120,8 @@ struct ReadServed {
 };
 struct LogsStored {
   StoreLogs job;
-  Status failure;              // of a write: nothing counts as stored, and the appends are to be handed out again
+  Status failure;              // of a write: the appends that wait are to be handed out again
+  Status left;                 // why appends are left; DC_OK if there are no such ones
   std::vector<Status> synced;  // one for each commit
   std::size_t refused = 0;     // appends that lie where another one is
 };

@@ -176,7 +176,11 @@ void IntakeSide::take(ReadServed& answer) {
   shm::notify_progress(region_->header());
 }
 
-void IntakeSide::take(LogsStored& answer) { logs_.take(answer); }
+void IntakeSide::take(LogsStored& answer) {
+  logs_.take(answer);
+  if (answer.left.code != DC_OK)
+    failures_.record(answer.left.code, format("appends to logs are {}: {}", where_left("that cause"), answer.left.message));
+}
 
 void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
 

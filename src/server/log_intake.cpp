@@ -128,10 +128,14 @@ void LogIntake::answer(const LogCommit& commit, const Status& status) {
 
 void LogIntake::take(LogsStored& stored) {
   StoreLogs job = std::move(stored.job);
+  for (const LogAppend& append : job.appends)
+    if (append.fate == LogAppend::Fate::stored) ledger_.release(append.bytes.block);
+  const auto is_done = [](const LogAppend& append) { return append.fate != LogAppend::Fate::waiting; };
+  job.appends.erase(std::remove_if(job.appends.begin(), job.appends.end(), is_done), job.appends.end());
+  leaves_ = leaves_ || stored.left.code != DC_OK;
   if (stored.failure.code == DC_OK) {
     out_ = false;
     refusal_.clear();
-    for (const LogAppend& append : job.appends) ledger_.release(append.bytes.block);
     for (std::size_t i = 0; i < job.commits.size(); ++i) answer(job.commits[i], stored.synced[i]);
     shm::notify_progress(region_.header());
     return;

@@ -24,6 +24,15 @@ logs::Existing existing_of(const model::Model& model, const shm::Region& region)
   return logs::Existing::automatic;
 }
 
+// What the server that was killed had found; the region may be damaged.
+logs::Before before_of(const shm::Region& region, std::uint32_t file) {
+  using Kind = logs::Before::Kind;
+  if (file >= region.log_files()) return {};
+  const shm::LogEnd& end = region.log_end(file);
+  const bool known = end.before <= static_cast<std::uint64_t>(Kind::continued);
+  return {known ? static_cast<Kind>(end.before) : Kind::none, end.run_before};
+}
+
 }  // namespace
 
 LogStore::LogStore(const model::Model& model, shm::Region& region, const std::string& host, int server) : model_(model) {
@@ -33,35 +42,47 @@ LogStore::LogStore(const model::Model& model, shm::Region& region, const std::st
   settings.server = server;
   settings.run = region.name().empty() ? region.header().run : digest(region.name());
   settings.existing = existing_of(model, region);
+  const bool recovers = settings.existing == logs::Existing::recover;
   for (const model::StreamLog& log : model.logs) {
+    if (recovers) settings.before = before_of(region, model::first_file(model, writers_.size()));
     settings.name = log.name;
     settings.files = log.files;
     settings.block_bytes = log.block_bytes;
     writers_.push_back(std::make_unique<logs::Writer>(settings));
   }
-  if (settings.existing == logs::Existing::recover) return;
+  if (recovers) return;
   for (std::size_t log = 0; log < writers_.size(); ++log)
     for (int file = 0; file < model.logs[log].files; ++file) {
       shm::LogEnd& end = region.log_end(model::first_file(model, log) + static_cast<std::uint32_t>(file));
       end.bytes.store(writers_[log]->end(static_cast<std::uint32_t>(file)), std::memory_order_relaxed);
+      end.before = static_cast<std::uint64_t>(writers_[log]->before().kind);
+      end.run_before = writers_[log]->before().run;
     }
 }
 
-void LogStore::write(const std::vector<LogAppend>& appends, std::size_t& refused) {
-  std::vector<std::vector<logs::Append>> of_log(writers_.size());
+void LogStore::write(std::size_t log, std::vector<LogAppend>& appends, LogsStored& stored) {
+  std::vector<logs::Append> of_log;
   for (const LogAppend& append : appends)
-    of_log[append.log].push_back({append.file - model::first_file(model_, append.log),
-                                  append.stream,
-                                  {append.bytes.offset, append.bytes.bytes},
-                                  append.bytes.data});
-  for (std::size_t log = 0; log < writers_.size(); ++log)
-    if (!of_log[log].empty()) refused += writers_[log]->store(of_log[log]);
+    if (append.log == log)
+      of_log.push_back({append.file - model::first_file(model_, log),
+                        append.stream,
+                        {append.bytes.offset, append.bytes.bytes},
+                        append.bytes.data});
+  if (of_log.empty()) return;
+  const Error* const refusal = writers_[log]->refusal();
+  if (refusal != nullptr)
+    stored.left = {refusal->code(), refusal->sentence()};
+  else
+    stored.refused += writers_[log]->store(of_log);
+  for (LogAppend& append : appends)
+    if (append.log == log) append.fate = refusal != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
 }
 
 LogsStored LogStore::store(StoreLogs& job) {
   LogsStored stored;
   stored.synced.resize(job.commits.size());
-  stored.failure = outcome_of([&] { write(job.appends, stored.refused); });
+  for (std::size_t log = 0; log < writers_.size(); ++log)
+    if (const Status status = outcome_of([&] { write(log, job.appends, stored); }); status.code != DC_OK) stored.failure = status;
   if (stored.failure.code == DC_OK) {
     std::vector<std::optional<Status>> synced(writers_.size());
     for (std::size_t i = 0; i < job.commits.size(); ++i) {

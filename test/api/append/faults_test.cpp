@@ -42,6 +42,24 @@ TEST_CASE("a server is killed: nothing that was appended is lost, and damaris re
   CHECK(run.regions().empty());
 }
 
+TEST_CASE("a server is killed before it has stored anything in a log that the run before has left: recovery replaces it") {
+  LogRun run("<clients count='1'/>", "");
+  run.attached(0).must("append 10 100");
+  run.client(0).must("finalize");
+  REQUIRE(run.ends());
+  run.client(0).must("init 0");
+  const shm::FoundRegion region = run.region();
+  stop(region.server.pid);
+  run.client(0).must("append 20 100");
+  kill_server(region);
+  run.drop(0);
+  CHECK(run.records_of(0) == 10);
+  const Output output = damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK(run.records_of(0) == 20);
+}
+
 TEST_CASE("a recovery of a region whose log has become another run's says so and leaves the region") {
   LogRun run("<clients count='1'/>");
   run.attached(0).must("append 10 100");

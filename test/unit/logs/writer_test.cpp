@@ -92,9 +92,28 @@ TEST_CASE("a recovery completes the log of its run, and does not touch that of a
   }
   CHECK(log.bytes_of(0) == "onetwo");
   CHECK(logs::Reader(log.index()).index().ended());
-  const Error error = error_of([&] { Writer(log.settings(Existing::recover, 8)); });
+  const Error error = error_of([&] { Writer(log.settings(Existing::recover, 8)).store({append_of(0, 0, one)}); });
   CHECK(error.code() == DC_E_NO_OUTPUT);
   CHECK_THAT(error.sentence(), Catch::Contains("is a log of another run"));
+}
+
+TEST_CASE("a recovery takes the log of the run before as the server did that was killed before it had stored anything") {
+  using Kind = logs::Before::Kind;
+  const std::string two = "two";
+  for (const Kind kind : {Kind::replaced, Kind::continued}) {
+    LogFolder log;
+    write_one(log, true, 1);
+    const Existing existing = kind == Kind::replaced ? Existing::automatic : Existing::append;
+    logs::LogSettings settings = log.settings(Existing::recover, 2);
+    settings.before = Writer(log.settings(existing, 2)).before();
+    CHECK(settings.before.kind == kind);
+    CHECK(settings.before.run == 1);
+    Writer recovery(settings);
+    CHECK(recovery.refusal() == nullptr);
+    recovery.store({append_of(0, kind == Kind::replaced ? 0 : 3, two)});
+    recovery.finish();
+    CHECK(log.bytes_of(0) == (kind == Kind::replaced ? "two" : "onetwo"));
+  }
 }
 
 TEST_CASE("whoever goes on with a log syncs also what the server before it had only written") {
