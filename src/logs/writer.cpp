@@ -232,8 +232,10 @@ std::vector<const Append*> Writer::to_write(const std::vector<Append>& appends, 
   std::vector<const Append*> sorted;
   for (const Append& append : appends) {
     const Coverage::Place place = covered_[append.file].look_up(append.place);
-    if (place == Coverage::Place::free) sorted.push_back(&append);
-    refused += place == Coverage::Place::overlaps ? 1 : 0;
+    if (place == Coverage::Place::free)
+      sorted.push_back(&append);
+    else if (place == Coverage::Place::overlaps || settings_.existing != Existing::recover)
+      ++refused;
   }
   std::sort(sorted.begin(), sorted.end(), [](const Append* a, const Append* b) {
     return a->file != b->file ? a->file < b->file : a->place.offset < b->place.offset;
@@ -296,6 +298,7 @@ std::size_t Writer::store(const std::vector<Append>& appends) {
   if (refusal_) throw Error(*refusal_);
   std::size_t refused = 0;
   const std::vector<const Append*> fresh = to_write(appends, refused);
+  lacks_ = lacks_ || refused > 0;
   if (fresh.empty()) return refused;
   if (!begun_) begin();
   write_data(fresh);
@@ -343,7 +346,7 @@ void Writer::finish(bool complete) {
     return;
   }
   sync();
-  if (ended_ || !complete) return;
+  if (ended_ || !complete || lacks_) return;
   // What is torn behind the last entry, or was reserved by clients that died, is no part of the log.
   for (std::uint32_t file = 0; file < covered_.size(); ++file)
     if (covered_[file].end() > 0) cut(data_file(file), names_.data(file), covered_[file].end());

@@ -65,10 +65,14 @@ class Writer {
   const Before& before() const { return before_; }
   // Where the first append of this run goes.
   std::uint64_t end(std::uint32_t file) const { return covered_[file].end(); }
-  // Writes the bytes, then their entries. What is stored already, as by a server that was killed, is not written again. Throws
+  // Writes the bytes, then their entries. What a server that was killed has stored already, a recovery does not write again. Throws
   // Error(DC_E_IO) with nothing counted as stored: the call may be repeated. Returns the number of appends that lie where another one is
-  // and were refused.
+  // and were refused: from then on the log never comes to its end.
   std::size_t store(const std::vector<Append>& appends);
+  // An append that cannot be stored, for whatever reason.
+  void refuse() { lacks_ = true; }
+  // Appends were refused.
+  bool lacks() const { return lacks_; }
   // What was stored is durable. Throws Error(DC_E_IO), from then on each time: nobody can say what the disk has.
   void sync();
   // The same, and if the log is `complete` says so in the index: else a recovery goes on with it, and no later run replaces it unasked. A log
@@ -98,7 +102,7 @@ class Writer {
   std::vector<Coverage> covered_;  // by file
   std::uint64_t index_bytes_ = 0;  // of its whole entries
   std::uint32_t old_files_ = 0;    // of the log that is to be replaced
-  bool replaces_ = false, begun_ = false, ended_ = false;
+  bool replaces_ = false, begun_ = false, ended_ = false, lacks_ = false;
   bool index_is_torn_ = false;  // a write to it has failed
   bool new_names_ = false;      // files were made since the folder was synced
   std::set<std::uint32_t> unsynced_;

@@ -146,6 +146,7 @@ class IntakeSide {
   Signals signals_;
   BackPressure back_pressure_;
   LogIntake logs_;
+  bool has_refused_appends_ = false;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
   std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
   std::deque<RunActions> actions_;

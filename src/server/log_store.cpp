@@ -1,5 +1,6 @@
 #include "server/log_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -22,6 +23,12 @@ logs::Existing existing_of(const model::Model& model, const shm::Region& region)
       if (value == "append") return logs::Existing::append;
     }
   return logs::Existing::automatic;
+}
+
+Status refusal_of(const std::string& log) {
+  return {DC_E_IO, format("appends to log '{}' were refused, because their places cannot be true: a client has damaged the region; "
+                          "find the client that writes outside of its memory, and repeat the run",
+                          log)};
 }
 
 // What the server that was killed had found; the region may be damaged.
@@ -63,17 +70,19 @@ LogStore::LogStore(const model::Model& model, shm::Region& region, const std::st
 void LogStore::write(std::size_t log, std::vector<LogAppend>& appends, LogsStored& stored) {
   std::vector<logs::Append> of_log;
   for (const LogAppend& append : appends)
-    if (append.log == log)
+    if (append.log == log && !append.is_far)
       of_log.push_back({append.file - model::first_file(model_, log),
                         append.stream,
                         {append.bytes.offset, append.bytes.bytes},
                         append.bytes.data});
-  if (of_log.empty()) return;
+  const auto refused = std::count_if(appends.begin(), appends.end(), [&](const LogAppend& a) { return a.log == log && a.is_far; });
+  if (refused > 0) writers_[log]->refuse();
   const Error* const refusal = writers_[log]->refusal();
-  if (refusal != nullptr)
+  if (refusal != nullptr && !of_log.empty())
     stored.left = {refusal->code(), refusal->sentence()};
-  else
+  else if (!of_log.empty())
     stored.refused += writers_[log]->store(of_log);
+  stored.refused += static_cast<std::size_t>(refused);
   for (LogAppend& append : appends)
     if (append.log == log) append.fate = refusal != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
 }
@@ -87,15 +96,11 @@ LogsStored LogStore::store(StoreLogs& job) {
     std::vector<std::optional<Status>> synced(writers_.size());
     for (std::size_t i = 0; i < job.commits.size(); ++i) {
       const LogCommit& commit = job.commits[i];
-      if (!commit.durable) continue;
-      if (!synced[commit.log]) synced[commit.log] = outcome_of([&] { writers_[commit.log]->sync(); });
-      stored.synced[i] = *synced[commit.log];
+      if (commit.durable && !synced[commit.log]) synced[commit.log] = outcome_of([&] { writers_[commit.log]->sync(); });
+      if (commit.durable) stored.synced[i] = *synced[commit.log];
+      if (writers_[commit.log]->lacks()) stored.synced[i] = refusal_of(model_.logs[commit.log].name);
     }
   }
-  if (stored.refused > 0)
-    log_line(
-        LogLevel::error,
-        format("{} appends to logs are refused: others lie at their places, so a client has damaged the region", stored.refused));
   stored.job = std::move(job);
   return stored;
 }

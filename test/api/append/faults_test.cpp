@@ -122,6 +122,28 @@ TEST_CASE("a client that is killed between its place and its publishing leaves a
   CHECK_THAT(damaris({"stream-log", run.base(), "--list"}).text, Catch::Contains("hole") && Catch::Contains("1000 bytes"));
 }
 
+TEST_CASE("a client that scribbles over the end of a log: no append is lost unsaid, and the others keep their lanes") {
+  const bool back = GENERATE(true, false);  // to where something lies, or far away
+  LogRun run("<clients count='2'/>", "");
+  run.attached(0).must("append 10 100");
+  run.attached(1).must("append 10 100");
+  run.client(0).must("commit 60000");
+  run.client(1).must("commit 60000");
+  const shm::Region region = shm::Region::attach(run.region().name);
+  region.log_end(0).bytes.store(back ? 0 : std::uint64_t{1} << 40);
+  (void)run.client(1)("append 1 100");
+  const Answer lost = run.client(1)("commit 60000");
+  CHECK(lost.code == DC_E_IO);
+  CHECK_THAT(lost.sentence, Catch::Contains("a client has damaged the region"));
+  CHECK(run.client(0)("commit 60000").code == DC_E_IO);
+  CHECK(run.client(0)("finalize").code < DC_OK);
+  CHECK(run.client(1)("finalize").code < DC_OK);
+  REQUIRE(run.ends());
+  CHECK(run.records_of(0) == 10);
+  CHECK(run.records_of(1) == 10);
+  CHECK_FALSE(run.reader().index().ended());
+}
+
 TEST_CASE("the disk takes nothing: a commit says so at once, and recovery stores all when the cause has gone") {
   LogRun run("<clients count='1'/><server finalize-timeout='2s'/>", "");
   run.attached(0).must("append 1 30");
@@ -155,7 +177,8 @@ TEST_CASE("a log of which a part is left to recovery has not ended, and the next
   run.attached(0).must("append 10 100");
   run.client(0).must("commit 60000");
   const shm::FoundRegion region = run.region();
-  const struct rlimit low = {1024, RLIM_INFINITY};  // as a disk that is full: there is room for an entry of the index, not for the bytes
+  const struct rlimit low = {1024,
+                             RLIM_INFINITY};  // as a disk that is full: there is room for an entry of the index, not for the bytes
   REQUIRE(::prlimit(region.server.pid, RLIMIT_FSIZE, &low, nullptr) == 0);
   run.client(0).must("append 40 100");
   CHECK(run.client(0)("commit 60000").code == DC_E_IO);

@@ -46,14 +46,18 @@ TEST_CASE("appends of a stream that follow each other have one entry, and blocks
   CHECK(logs::Reader(log.index()).streams().at(0).pieces.size() == 1);
 }
 
-TEST_CASE("what is stored already is not written again, and what overlaps it is refused") {
+TEST_CASE("an append where another one lies is refused, and the log never ends") {
   LogFolder log;
   const std::string first = "first", wrong = "XXXXX", cross = "cross";
   Writer writer(log.settings());
   writer.store({append_of(0, 0, first)});
-  CHECK(writer.store({append_of(0, 0, wrong)}) == 0);
+  CHECK_FALSE(writer.lacks());
+  CHECK(writer.store({append_of(0, 0, wrong)}) == 1);
   CHECK(writer.store({append_of(0, 3, cross)}) == 1);
   CHECK(writer.store({append_of(0, 10, cross), append_of(0, 12, cross)}) == 1);
+  CHECK(writer.lacks());
+  writer.finish();
+  CHECK_FALSE(logs::Reader(log.index()).index().ended());
   CHECK(log.bytes_of(0) == "firstcross");
 }
 
