@@ -16,9 +16,8 @@ class InPlace {
                    const std::string& buffer = "<buffer size='1MiB'/>")
       : here_(folder_.path().string()),
         code_(dc_initialize(folder_
-                                .write("run.xml",
-                                       "<simulation name='run'><architecture><dedicated cores='0'/>" + buffer + "</architecture><storage>" +
-                                           logs + "</storage></simulation>")
+                                .write("run.xml", "<simulation name='run'><architecture><dedicated cores='0'/>" + buffer +
+                                                      "</architecture><storage>" + logs + "</storage></simulation>")
                                 .c_str(),
                             0)) {}
   ~InPlace() { (void)!dc_finalize(); }
