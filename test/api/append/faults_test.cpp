@@ -42,7 +42,7 @@ TEST_CASE("a server is killed: nothing that was appended is lost, and damaris re
   CHECK(run.regions().empty());
 }
 
-TEST_CASE("a server is killed before it has stored anything in a log that the run before has left: recovery replaces it") {
+TEST_CASE("a recovery replaces the log of an earlier run if the killed server had stored nothing yet") {
   LogRun run("<clients count='1'/>", "");
   run.attached(0).must("append 10 100");
   run.client(0).must("finalize");
