@@ -310,9 +310,9 @@ DC_MUST_CHECK int dc_log(const char* log, dc_log_t** handle);
  *   where    gets the place of the first byte, which is known at once and stays true; may be NULL. 0 bytes append nothing.
  *   Waits    at most the XML's buffer timeout for a full lane, and again for room in the buffer. Where the log has buffered="false", as long
  *            once more, until the bytes are in the file; otherwise the server owns them when the call returns.
- *   Returns  DC_E_UNKNOWN_NAME; DC_E_TOO_LARGE for more than this client has of the buffer; DC_E_FULL after the wait; DC_E_SERVER_LOST:
- *            nothing is appended then. With buffered="false" also DC_E_TIMEOUT and DC_E_IO: the bytes are appended, but not in the file
- *            yet. */
+ *   Returns  DC_E_UNKNOWN_NAME; DC_E_TOO_LARGE for more than this client has of the buffer; DC_E_FULL after the wait: nothing is appended
+ *            then. DC_E_SERVER_LOST: nothing is appended, but with buffered="false" the bytes may be, as 'damaris recover' shows. With
+ *            buffered="false" also DC_E_TIMEOUT and DC_E_IO: the bytes are appended, but not in the file yet; do not append them again. */
 DC_MUST_CHECK int dc_append(const char* log, const void* data, uint64_t bytes, dc_position_t* where);
 
 /* dc_append through a handle: it takes no lock, allocates nothing and makes a system call only as dc_write_to does.
@@ -332,7 +332,8 @@ DC_MUST_CHECK int dc_append_list(dc_log_t* handle, const dc_piece_t* pieces, int
 DC_MUST_CHECK int dc_append_alloc(dc_log_t* handle, uint64_t bytes, void** data);
 
 /* Appends the first `bytes` bytes of what dc_append_alloc reserved. The place in the log is taken here, not by dc_append_alloc.
- *   Owns     the server owns the memory afterwards: the pointer must not be used any more.
+ *   Owns     the server owns the memory afterwards, also after DC_E_TIMEOUT, DC_E_IO and DC_E_SERVER_LOST: the pointer must not be used
+ *            any more.
  *   Returns  as dc_append_to; DC_E_NOT_ALLOCATED for another address, log or thread; DC_E_ARGUMENT for more bytes than were reserved: the
  *            memory is still the caller's then, as after DC_E_FULL. */
 DC_MUST_CHECK int dc_append_publish(dc_log_t* handle, void* data, uint64_t bytes, dc_position_t* where);

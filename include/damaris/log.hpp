@@ -44,12 +44,16 @@ class AppendBlock {
   void* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   // Appends the first `bytes` bytes and returns their place. Throws DC_E_ARGUMENT for more than size(), DC_E_NOT_ALLOCATED for a second
-  // publish, DC_E_FULL and DC_E_SERVER_LOST: the block can be published again then, but for the second publish.
+  // publish, DC_E_FULL: the block can be published again then, but for the second publish. After all else data() is null: DC_E_SERVER_LOST,
+  // and as Log where the log has buffered="false".
   dc_position_t publish(std::size_t bytes) {
     dc_position_t where = {};
-    detail::checked(dc_append_publish(log_, data_, bytes, &where));
-    data_ = nullptr;
-    size_ = 0;
+    const int code = dc_append_publish(log_, data_, bytes, &where);
+    if (code != DC_E_ARGUMENT && code != DC_E_NOT_ALLOCATED && code != DC_E_FULL) {
+      data_ = nullptr;
+      size_ = 0;
+    }
+    detail::checked(code);
     return where;
   }
 
@@ -65,8 +69,9 @@ class AppendBlock {
 // A log that clients append to, from Session::log. Cheap to copy.
 //   Owns     nothing: valid until its session ends, and not to be used in a later one.
 //   Threads  as Session; each has a stream of its own.
-//   Throws   DC_E_TOO_LARGE for more than this client has of the buffer, DC_E_FULL after the wait, DC_E_SERVER_LOST: nothing is appended
-//            then. Where the log has buffered="false", DC_E_TIMEOUT and DC_E_IO: the bytes are appended, but not in the file yet.
+//   Throws   DC_E_TOO_LARGE for more than this client has of the buffer, DC_E_FULL after the wait: nothing is appended then.
+//            DC_E_SERVER_LOST: the same, but with buffered="false" the bytes may be appended. With that also DC_E_TIMEOUT and DC_E_IO: the
+//            bytes are appended, but not in the file yet.
 class Log {
  public:
   // Appends `bytes` bytes; `data` may be reused at once. Returns their place in the log, which is known at once and stays true.

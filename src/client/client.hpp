@@ -163,6 +163,7 @@ class Client {
   shm::BlockHeader* reserve_to_append(Writer& writer, const LogHandle& log, std::uint64_t bytes);
   shm::BlockHeader* wait_to_append(Writer& writer, const LogHandle& log, std::uint64_t bytes);
   dc_position_t publish_bytes(Writer& writer, const LogHandle& log, shm::BlockHeader& block, std::uint64_t bytes);
+  void wait_until_written(Writer& writer, const LogHandle& log);
   void wait_for_log(Writer& writer, const LogHandle& log, const char* what, bool durable, std::int64_t timeout_ms);
   void push(Writer& writer, const shm::Message& message, const Deadline& deadline);
   void push_to_all(const shm::Message& message, const Deadline& deadline);

@@ -104,8 +104,18 @@ dc_position_t Client::publish_bytes(Writer& writer, const LogHandle& log, shm::B
   const bool half = writer.lane.more_than_half_full() || writer.arena.more_than_half_full();
   if (half && !writer.woke_server) link_.ring();
   writer.woke_server = half;
-  if (!log.log->buffered) wait_for_log(writer, log, "written", false, declared_.frame->architecture.buffer_timeout_ms);
+  if (!log.log->buffered) wait_until_written(writer, log);
   return {place.file, offset};
+}
+
+// The bytes are published: a failure must not say that nothing was appended, as DC_E_FULL does.
+void Client::wait_until_written(Writer& writer, const LogHandle& log) {
+  try {
+    wait_for_log(writer, log, "written", false, declared_.frame->architecture.buffer_timeout_ms);
+  } catch (const Error& error) {
+    if (error.code() != DC_E_FULL) throw;
+    throw Error(DC_E_TIMEOUT, format("appended to log '{}', but not in the file yet: {}", log.log->name, error.sentence()));
+  }
 }
 
 dc_position_t Client::append(LogHandle& log, const dc_piece_t* pieces, std::size_t count) {

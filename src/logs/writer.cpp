@@ -99,31 +99,45 @@ Writer::Writer(const LogSettings& settings)
       names_{start_of_names(settings)},
       data_(static_cast<std::size_t>(settings.files), -1),
       covered_(static_cast<std::size_t>(settings.files)) {
-  index_ = open_own(names_.index(), O_RDWR | O_CREAT, kMode);
-  if (index_ < 0)
-    throw Error(DC_E_NO_OUTPUT, format("log '{}' cannot be kept in {}: {}", settings_.name, names_.index(),
-                                       why_not_own(names_.index(), errno, "choose another basename")));
   try {
+    open();
     take_over();
-  } catch (...) {
-    ::close(index_);
+  } catch (const Error& error) {
+    if (settings_.existing == Existing::recover) {
+      refusal_.emplace(error);
+      return;
+    }
+    if (index_ >= 0) ::close(index_);
     throw;
   }
 }
 
+void Writer::open() {
+  index_ = open_own(names_.index(), O_RDWR | O_CREAT, kMode);
+  if (index_ < 0)
+    throw Error(DC_E_NO_OUTPUT, format("log '{}' cannot be kept in {}: {}", settings_.name, names_.index(),
+                                       why_not_own(names_.index(), errno, "choose another basename")));
+}
+
 Writer::~Writer() {
-  ::close(index_);
+  if (index_ >= 0) ::close(index_);
   for (const int descriptor : data_)
     if (descriptor >= 0) ::close(descriptor);
 }
 
-void Writer::require_same(const Index& found) const {
-  const std::string path = names_.index();
-  if (settings_.existing == Existing::recover && found.run() && found.run() != settings_.run)
+// A recovery may find the log of the run before: then the server that was killed had stored nothing in it.
+bool Writer::replaces_predecessor(const Index& found) const {
+  if (settings_.existing != Existing::recover || !found.run() || found.run() == settings_.run) return false;
+  if (settings_.before.kind == Before::Kind::none || found.run() != settings_.before.run)
     throw Error(DC_E_NO_OUTPUT,
                 format("{} is a log of another run, and is not written to; move it and its .stream files away, or give recover "
                        "another --basename",
-                       path));
+                       names_.index()));
+  return settings_.before.kind == Before::Kind::replaced;
+}
+
+void Writer::require_same(const Index& found) const {
+  const std::string path = names_.index();
   if (found.header.files != static_cast<std::uint32_t>(settings_.files))
     throw Error(DC_E_NO_OUTPUT,
                 format("{} has {} files, and files=\"{}\" of <stream-log> says otherwise; say files=\"{}\", or choose "
@@ -138,6 +152,7 @@ void Writer::take_over() {
   old_files_ = found->header.files;
   const bool goes_on = settings_.existing == Existing::append || settings_.existing == Existing::recover;
   const bool matters = found->has_appends();
+  before_ = {goes_on ? Before::Kind::continued : Before::Kind::replaced, found->run().value_or(0)};
   if (!goes_on) {
     if (matters && settings_.existing == Existing::refuse)
       throw Error(DC_E_NO_OUTPUT,
@@ -149,9 +164,9 @@ void Writer::take_over() {
                   format("{} is the log of a run that did not come to its end; recover that run ('damaris recover'), or say "
                          "exists=\"append\" or \"overwrite\" in <hdf5>, or move it and its .stream files away",
                          names_.index()));
-    replaces_ = true;
-    return;
   }
+  replaces_ = !goes_on || replaces_predecessor(*found);
+  if (replaces_) return;
   require_same(*found);
   if (found->damaged > 0)
     throw Error(DC_E_NO_OUTPUT,
@@ -162,8 +177,12 @@ void Writer::take_over() {
   index_bytes_ = found->whole_bytes;
   ended_ = found->ended();
   begun_ = settings_.existing == Existing::recover && found->run() == settings_.run;
-  for (const IndexEntry& entry : found->entries)
-    if (entry.kind == EntryKind::append) covered_[entry.file].add({entry.offset, entry.bytes});
+  for (const IndexEntry& entry : found->entries) {
+    if (entry.kind != EntryKind::append) continue;
+    covered_[entry.file].add({entry.offset, entry.bytes});
+    unsynced_.insert(entry.file);  // a server that was killed has left it to the kernel
+    new_names_ = true;
+  }
 }
 
 void Writer::replace() {
@@ -213,8 +232,10 @@ std::vector<const Append*> Writer::to_write(const std::vector<Append>& appends, 
   std::vector<const Append*> sorted;
   for (const Append& append : appends) {
     const Coverage::Place place = covered_[append.file].look_up(append.place);
-    if (place == Coverage::Place::free) sorted.push_back(&append);
-    refused += place == Coverage::Place::overlaps ? 1 : 0;
+    if (place == Coverage::Place::free)
+      sorted.push_back(&append);
+    else if (place == Coverage::Place::overlaps || settings_.existing != Existing::recover)
+      ++refused;
   }
   std::sort(sorted.begin(), sorted.end(), [](const Append* a, const Append* b) {
     return a->file != b->file ? a->file < b->file : a->place.offset < b->place.offset;
@@ -274,8 +295,10 @@ void Writer::write_entries(std::vector<IndexEntry> entries) {
 }
 
 std::size_t Writer::store(const std::vector<Append>& appends) {
+  if (refusal_) throw Error(*refusal_);
   std::size_t refused = 0;
   const std::vector<const Append*> fresh = to_write(appends, refused);
+  lacks_ = lacks_ || refused > 0;
   if (fresh.empty()) return refused;
   if (!begun_) begin();
   write_data(fresh);
@@ -315,14 +338,15 @@ void Writer::sync_files() {
   sync_file(index_, names_.index());
 }
 
-void Writer::finish() {
+void Writer::finish(bool complete) {
+  if (refusal_) return;
   if (!begun_) {
     struct stat facts = {};
     if (::fstat(index_, &facts) == 0 && facts.st_size == 0) ::unlink(names_.index().c_str());
     return;
   }
   sync();
-  if (ended_) return;
+  if (ended_ || !complete || lacks_) return;
   // What is torn behind the last entry, or was reserved by clients that died, is no part of the log.
   for (std::uint32_t file = 0; file < covered_.size(); ++file)
     if (covered_[file].end() > 0) cut(data_file(file), names_.data(file), covered_[file].end());

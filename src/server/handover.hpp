@@ -69,6 +69,8 @@ struct LogAppend {
   std::uint32_t log = 0, file = 0;
   std::int64_t stream = 0;
   AppendedBlock bytes;
+  bool is_far = false;                                             // its place cannot be true, so it is refused
+  enum class Fate { waiting, stored, left } fate = Fate::waiting;  // left: a recovery cannot store it, and it stays in the region
 };
 struct LogCommit {
   std::uint32_t log = 0;
@@ -85,6 +87,7 @@ struct Leave {};
 struct FinalizePlugins {
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
+  bool leaves_appends = false;  // to recovery
 };
 using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, StoreLogs,
                          Leave, FinalizePlugins>;
@@ -118,9 +121,10 @@ struct ReadServed {
 };
 struct LogsStored {
   StoreLogs job;
-  Status failure;              // of a write: nothing counts as stored, and the appends are to be handed out again
+  Status failure;              // of a write: the appends that wait are to be handed out again
+  Status left;                 // why appends are left; DC_OK if there are no such ones
   std::vector<Status> synced;  // one for each commit
-  std::size_t refused = 0;     // appends that lie where another one is
+  std::size_t refused = 0;     // appends whose places cannot be true: a client has damaged the region
 };
 struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {

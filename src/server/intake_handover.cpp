@@ -176,7 +176,16 @@ void IntakeSide::take(ReadServed& answer) {
   shm::notify_progress(region_->header());
 }
 
-void IntakeSide::take(LogsStored& answer) { logs_.take(answer); }
+void IntakeSide::take(LogsStored& answer) {
+  logs_.take(answer);
+  if (answer.refused > 0 && !std::exchange(has_refused_appends_, true)) {  // each commit says it again
+    const std::string sentence = "appends to logs are refused: their places cannot be true, so a client has damaged the region";
+    failures_.record(DC_E_IO, sentence);
+    notify_all_clients({DC_E_IO, sentence});
+  }
+  if (answer.left.code != DC_OK)
+    failures_.record(answer.left.code, format("appends to logs are {}: {}", where_left("that cause"), answer.left.message));
+}
 
 void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
 

@@ -37,6 +37,7 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
 
 void IntakeSide::adopt(bool give_up_spilled) {
   stop_accepting();
+  logs_.adopt();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) {
     if (message.kind != shm::MessageKind::append) return take_block(member, lane, message);
     if (const std::string fault = logs_.take_append(member, lane, message); !fault.empty())

@@ -62,7 +62,7 @@ class IntakeSide {
   // The last step: announces to the work side that nothing more comes.
   void submit_leave();
   bool all_servers_left() const noexcept { return all_servers_left_; }
-  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached()}); }
+  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached(), leaves_appends()}); }
   // The result of the plugins' finalize, once it has come.
   const std::optional<Status>& finalize_result() const noexcept { return finalize_result_; }
 
@@ -146,6 +146,7 @@ class IntakeSide {
   Signals signals_;
   BackPressure back_pressure_;
   LogIntake logs_;
+  bool has_refused_appends_ = false;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
   std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
   std::deque<RunActions> actions_;

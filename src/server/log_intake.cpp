@@ -30,9 +30,8 @@ LogIntake::LogIntake(shm::Region& region, const model::Model& model, const Varia
 
 // What was reserved and has not come lies in an arena: so no place is further behind the last one than the region is large. A client that
 // scribbles in the region could otherwise make files of any size.
-std::string LogIntake::fault_of_place(const LogAppend& append) const {
-  const std::uint64_t end = append.bytes.offset + append.bytes.bytes;
-  return end > highest_[append.file] + 2 * region_.memory().size_bytes() ? "its place lies far behind the end of the log" : "";
+bool LogIntake::is_far(const LogAppend& append) const {
+  return append.bytes.offset + append.bytes.bytes > highest_[append.file] + 2 * region_.memory().size_bytes();
 }
 
 std::string LogIntake::take_append(const Member& member, const Lane& lane, const shm::Message& message) {
@@ -45,7 +44,8 @@ std::string LogIntake::take_append(const Member& member, const Lane& lane, const
   append.stream = std::int64_t{member.id} * region_.threads() + lane.index % region_.threads();
   append.file = first_file(model_, append.log) + static_cast<std::uint32_t>(append.stream % model_.logs[append.log].files);
   if (append.file >= highest_.size()) return "there is no such log";
-  if (const std::string fault = fault_of_place(append); !fault.empty()) return fault;
+  append.is_far = is_far(append);  // not the fault of this client, which keeps its lane
+  if (append.is_far && adopts_) return "its place lies far behind the end of the log";
   queue_.emplace_back(append);
   try {
     ledger_.hold(append.bytes.block);
@@ -53,7 +53,7 @@ std::string LogIntake::take_append(const Member& member, const Lane& lane, const
     queue_.pop_back();
     throw;
   }
-  highest_[append.file] = std::max(highest_[append.file], append.bytes.offset + append.bytes.bytes);
+  if (!append.is_far) highest_[append.file] = std::max(highest_[append.file], append.bytes.offset + append.bytes.bytes);
   appended_[member.slot] = true;
   return "";
 }
@@ -128,10 +128,14 @@ void LogIntake::answer(const LogCommit& commit, const Status& status) {
 
 void LogIntake::take(LogsStored& stored) {
   StoreLogs job = std::move(stored.job);
+  for (const LogAppend& append : job.appends)
+    if (append.fate == LogAppend::Fate::stored) ledger_.release(append.bytes.block);
+  const auto is_done = [](const LogAppend& append) { return append.fate != LogAppend::Fate::waiting; };
+  job.appends.erase(std::remove_if(job.appends.begin(), job.appends.end(), is_done), job.appends.end());
+  leaves_ = leaves_ || stored.left.code != DC_OK;
   if (stored.failure.code == DC_OK) {
     out_ = false;
     refusal_.clear();
-    for (const LogAppend& append : job.appends) ledger_.release(append.bytes.block);
     for (std::size_t i = 0; i < job.commits.size(); ++i) answer(job.commits[i], stored.synced[i]);
     shm::notify_progress(region_.header());
     return;

@@ -24,6 +24,8 @@ class LogIntake {
  public:
   LogIntake(shm::Region& region, const model::Model& model, const VariableInfos& infos, Ledger& ledger);
 
+  // What comes from now on was left by a dead server.
+  void adopt() { adopts_ = true; }
   // Each returns "" or why the message is invalid. Nothing has changed if it throws std::bad_alloc.
   std::string take_append(const Member& member, const Lane& lane, const shm::Message& message);
   std::string take_commit(const Member& member, const Lane& lane, const shm::Message& message);
@@ -44,7 +46,7 @@ class LogIntake {
 
  private:
   using Waiting = std::variant<LogAppend, LogCommit>;
-  std::string fault_of_place(const LogAppend& append) const;
+  bool is_far(const LogAppend& append) const;
   void take_back(StoreLogs job);
   void answer(const LogCommit& commit, const Status& status);
 
@@ -59,7 +61,7 @@ class LogIntake {
   std::vector<bool> appended_;          // by slot: whether it has appended anything
   std::string refusal_;
   Instant next_try_ = {};
-  bool leaves_ = false;
+  bool leaves_ = false, adopts_ = false;
 };
 
 }  // namespace damaris::server

@@ -1,5 +1,6 @@
 #include "server/log_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -24,6 +25,21 @@ logs::Existing existing_of(const model::Model& model, const shm::Region& region)
   return logs::Existing::automatic;
 }
 
+Status refusal_of(const std::string& log) {
+  return {DC_E_IO, format("appends to log '{}' were refused, because their places cannot be true: a client has damaged the region; "
+                          "find the client that writes outside of its memory, and repeat the run",
+                          log)};
+}
+
+// What the server that was killed had found; the region may be damaged.
+logs::Before before_of(const shm::Region& region, std::uint32_t file) {
+  using Kind = logs::Before::Kind;
+  if (file >= region.log_files()) return {};
+  const shm::LogEnd& end = region.log_end(file);
+  const bool known = end.before <= static_cast<std::uint64_t>(Kind::continued);
+  return {known ? static_cast<Kind>(end.before) : Kind::none, end.run_before};
+}
+
 }  // namespace
 
 LogStore::LogStore(const model::Model& model, shm::Region& region, const std::string& host, int server) : model_(model) {
@@ -33,56 +49,66 @@ LogStore::LogStore(const model::Model& model, shm::Region& region, const std::st
   settings.server = server;
   settings.run = region.name().empty() ? region.header().run : digest(region.name());
   settings.existing = existing_of(model, region);
+  const bool recovers = settings.existing == logs::Existing::recover;
   for (const model::StreamLog& log : model.logs) {
+    if (recovers) settings.before = before_of(region, model::first_file(model, writers_.size()));
     settings.name = log.name;
     settings.files = log.files;
     settings.block_bytes = log.block_bytes;
     writers_.push_back(std::make_unique<logs::Writer>(settings));
   }
-  if (settings.existing == logs::Existing::recover) return;
+  if (recovers) return;
   for (std::size_t log = 0; log < writers_.size(); ++log)
     for (int file = 0; file < model.logs[log].files; ++file) {
       shm::LogEnd& end = region.log_end(model::first_file(model, log) + static_cast<std::uint32_t>(file));
       end.bytes.store(writers_[log]->end(static_cast<std::uint32_t>(file)), std::memory_order_relaxed);
+      end.before = static_cast<std::uint64_t>(writers_[log]->before().kind);
+      end.run_before = writers_[log]->before().run;
     }
 }
 
-void LogStore::write(const std::vector<LogAppend>& appends, std::size_t& refused) {
-  std::vector<std::vector<logs::Append>> of_log(writers_.size());
+void LogStore::write(std::size_t log, std::vector<LogAppend>& appends, LogsStored& stored) {
+  std::vector<logs::Append> of_log;
   for (const LogAppend& append : appends)
-    of_log[append.log].push_back({append.file - model::first_file(model_, append.log),
-                                  append.stream,
-                                  {append.bytes.offset, append.bytes.bytes},
-                                  append.bytes.data});
-  for (std::size_t log = 0; log < writers_.size(); ++log)
-    if (!of_log[log].empty()) refused += writers_[log]->store(of_log[log]);
+    if (append.log == log && !append.is_far)
+      of_log.push_back({append.file - model::first_file(model_, log),
+                        append.stream,
+                        {append.bytes.offset, append.bytes.bytes},
+                        append.bytes.data});
+  const auto refused = std::count_if(appends.begin(), appends.end(), [&](const LogAppend& a) { return a.log == log && a.is_far; });
+  if (refused > 0) writers_[log]->refuse();
+  const Error* const refusal = writers_[log]->refusal();
+  if (refusal != nullptr && !of_log.empty())
+    stored.left = {refusal->code(), refusal->sentence()};
+  else if (!of_log.empty())
+    stored.refused += writers_[log]->store(of_log);
+  stored.refused += static_cast<std::size_t>(refused);
+  for (LogAppend& append : appends)
+    if (append.log == log) append.fate = refusal != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
 }
 
 LogsStored LogStore::store(StoreLogs& job) {
   LogsStored stored;
   stored.synced.resize(job.commits.size());
-  stored.failure = outcome_of([&] { write(job.appends, stored.refused); });
+  for (std::size_t log = 0; log < writers_.size(); ++log)
+    if (const Status status = outcome_of([&] { write(log, job.appends, stored); }); status.code != DC_OK) stored.failure = status;
   if (stored.failure.code == DC_OK) {
     std::vector<std::optional<Status>> synced(writers_.size());
     for (std::size_t i = 0; i < job.commits.size(); ++i) {
       const LogCommit& commit = job.commits[i];
-      if (!commit.durable) continue;
-      if (!synced[commit.log]) synced[commit.log] = outcome_of([&] { writers_[commit.log]->sync(); });
-      stored.synced[i] = *synced[commit.log];
+      if (commit.durable && !synced[commit.log]) synced[commit.log] = outcome_of([&] { writers_[commit.log]->sync(); });
+      if (commit.durable) stored.synced[i] = *synced[commit.log];
+      if (writers_[commit.log]->lacks()) stored.synced[i] = refusal_of(model_.logs[commit.log].name);
     }
   }
-  if (stored.refused > 0)
-    log_line(
-        LogLevel::error,
-        format("{} appends to logs are refused: others lie at their places, so a client has damaged the region", stored.refused));
   stored.job = std::move(job);
   return stored;
 }
 
-Status LogStore::finish() {
+Status LogStore::finish(bool complete) {
   Status first;
   for (const auto& writer : writers_)
-    if (const Status status = outcome_of([&] { writer->finish(); }); first.code == DC_OK) first = status;
+    if (const Status status = outcome_of([&] { writer->finish(complete); }); first.code == DC_OK) first = status;
   return first;
 }
 

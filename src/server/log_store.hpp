@@ -16,16 +16,16 @@ namespace damaris::server {
 
 class LogStore {
  public:
-  // Opens the logs of the model, and tells the clients of `region` where each ends. Throws as logs::Writer.
+  // Opens the logs of the model, and tells the clients of `region` where each ends, and recovery what was there. Throws as logs::Writer.
   LogStore(const model::Model& model, shm::Region& region, const std::string& host, int server);
 
   // Writes the appends, then answers the commits.
   LogsStored store(StoreLogs& job);
-  // Nothing more comes. Returns the first failure.
-  Status finish();
+  // Nothing more comes; `complete`: everything that came is stored. Returns the first failure.
+  Status finish(bool complete);
 
  private:
-  void write(const std::vector<LogAppend>& appends, std::size_t& refused);
+  void write(std::size_t log, std::vector<LogAppend>& appends, LogsStored& stored);
 
   const model::Model& model_;
   std::vector<std::unique_ptr<logs::Writer>> writers_;  // by log

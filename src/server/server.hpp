@@ -36,8 +36,8 @@ class Server final : public Serving {
   bool poll() override;
   bool finished() override;
   bool is_refused() override {
-    if (intake_.refuses_logs()) return true;
-    return work_.is_refused() && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
+    const bool log_alone = intake_.refuses_logs() && !work_.waits();
+    return (work_.is_refused() || log_alone) && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
   }
   std::optional<Unstored> unstored() const override;
   bool busy() override { return state_ != State::broken && (intake_.busy() || !work_.agreed(intake_.completed())); }

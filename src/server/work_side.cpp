@@ -248,7 +248,7 @@ void WorkSide::take(FinalizePlugins& job) {
   host_.set_lost(job.lost, job.never_attached);
   const Indivisible whole(handover_.torn);
   Status result = host_.finalize();
-  if (const Status logs = logs_->finish(); result.code >= DC_OK && logs.code != DC_OK) result = logs;
+  if (const Status logs = logs_->finish(!job.leaves_appends); result.code >= DC_OK && logs.code != DC_OK) result = logs;
   answer(PluginsFinalized{std::move(result)});
   state_ = State::finalized;
 }

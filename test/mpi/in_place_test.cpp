@@ -30,6 +30,43 @@ TEST_CASE("rule 5: in place with global events, an end of step returns when all 
   for (int server = 1; server < 3; ++server) CHECK(job.lines(server, "scope global") == job.lines(0, "scope global"));
 }
 
+// What stands where the log's file would be made; its index is there from the start on.
+std::string data_of_log(const Job& job) {
+  const std::string start = ".s" + std::to_string(job.rank()) + ".events.";
+  for (const auto& entry : std::filesystem::directory_iterator(job.file("")))
+    if (const std::string path = entry.path().string(); path.find(start + "stream-index") != std::string::npos)
+      return path.substr(0, path.find(start)) + start + "0.stream";
+  return "";
+}
+
+TEST_CASE("rule 5: in place, a log that the file system refuses on one process does not let it leave the end of a step early") {
+  Job job(2);
+  if (job.member()) {
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(job.file(""));
+    const std::string log = "<storage><stream-log name='events'/></storage>";
+    REQUIRE(job.start(xml(0, kRecorder + "<actions>" + global("a") + "</actions>" + log, "<buffer size='1MiB'/>")).code == DC_OK);
+    const int me = job.rank(), other = 1 - me;
+    const std::string data = data_of_log(job);
+    if (me == 1) std::filesystem::create_directory(data);  // a file that cannot be opened
+    CHECK(dc_append("events", "bytes", 5, nullptr) == DC_OK);
+    CHECK(dc_log_commit("events", 10'000) == (me == 1 ? DC_E_IO : DC_OK));
+    for (int step = 0; step < 20; ++step) {
+      if (me == 0) ::usleep(2000);
+      CHECK(dc_signal("a", step) == DC_OK);
+      job.write("entered." + std::to_string(step) + "." + std::to_string(me), "");
+      CHECK(dc_end_iteration(step) == DC_OK);
+      CHECK(std::filesystem::exists(job.file("entered." + std::to_string(step) + "." + std::to_string(other))));
+      CHECK(job.lines(me, "scope global").size() == static_cast<std::size_t>(step + 1));
+    }
+    if (me == 1) std::filesystem::remove(data);
+    CHECK(dc_finalize() == DC_OK);
+    CHECK(std::filesystem::file_size(data) == 5);
+    std::filesystem::current_path(before);
+  }
+  job.together();
+}
+
 TEST_CASE("in place a process that waits in vain for the end of the others says so, within its time-out") {
   Job job(2);
   if (job.member()) {

@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 13;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 14;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
@@ -207,6 +207,10 @@ struct alignas(kLine) PoolHeader {
 // reserves their place. A client that dies between that and the publishing of its block leaves a hole.
 struct alignas(2 * kLine) LogEnd {
   std::atomic<std::uint64_t> bytes;
+  // S before `state` becomes ready, constant afterwards: what the server found in the index, for recovery. 0: no log; 1: one that is replaced
+  // with the first append; 2: one that goes on.
+  std::uint64_t before;
+  std::uint64_t run_before;  // its number
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -1,6 +1,8 @@
 // Servers and clients that die, a buffer that stays full, a disk that takes nothing.
 #include "log_run.hpp"
 
+#include <sys/resource.h>
+
 #include "core/shm/region.hpp"
 
 namespace damaris::test {
@@ -38,6 +40,24 @@ TEST_CASE("a server is killed: nothing that was appended is lost, and damaris re
   CHECK(run.records_of(1) == 130);
   CHECK(run.reader().index().ended());
   CHECK(run.regions().empty());
+}
+
+TEST_CASE("a recovery replaces the log of an earlier run if the killed server had stored nothing yet") {
+  LogRun run("<clients count='1'/>", "");
+  run.attached(0).must("append 10 100");
+  run.client(0).must("finalize");
+  REQUIRE(run.ends());
+  run.client(0).must("init 0");
+  const shm::FoundRegion region = run.region();
+  stop(region.server.pid);
+  run.client(0).must("append 20 100");
+  kill_server(region);
+  run.drop(0);
+  CHECK(run.records_of(0) == 10);
+  const Output output = damaris({"recover", region.name});
+  INFO(output.text);
+  CHECK(output.status == 0);
+  CHECK(run.records_of(0) == 20);
 }
 
 TEST_CASE("a recovery of a region whose log has become another run's says so and leaves the region") {
@@ -102,6 +122,28 @@ TEST_CASE("a client that is killed between its place and its publishing leaves a
   CHECK_THAT(damaris({"stream-log", run.base(), "--list"}).text, Catch::Contains("hole") && Catch::Contains("1000 bytes"));
 }
 
+TEST_CASE("a client that scribbles over the end of a log: no append is lost unsaid, and the others keep their lanes") {
+  const bool back = GENERATE(true, false);  // to where something lies, or far away
+  LogRun run("<clients count='2'/>", "");
+  run.attached(0).must("append 10 100");
+  run.attached(1).must("append 10 100");
+  run.client(0).must("commit 60000");
+  run.client(1).must("commit 60000");
+  const shm::Region region = shm::Region::attach(run.region().name);
+  region.log_end(0).bytes.store(back ? 0 : std::uint64_t{1} << 40);
+  (void)run.client(1)("append 1 100");
+  const Answer lost = run.client(1)("commit 60000");
+  CHECK(lost.code == DC_E_IO);
+  CHECK_THAT(lost.sentence, Catch::Contains("a client has damaged the region"));
+  CHECK(run.client(0)("commit 60000").code == DC_E_IO);
+  CHECK(run.client(0)("finalize").code < DC_OK);
+  CHECK(run.client(1)("finalize").code < DC_OK);
+  REQUIRE(run.ends());
+  CHECK(run.records_of(0) == 10);
+  CHECK(run.records_of(1) == 10);
+  CHECK_FALSE(run.reader().index().ended());
+}
+
 TEST_CASE("the disk takes nothing: a commit says so at once, and recovery stores all when the cause has gone") {
   LogRun run("<clients count='1'/><server finalize-timeout='2s'/>", "");
   run.attached(0).must("append 1 30");
@@ -128,6 +170,27 @@ TEST_CASE("the disk takes nothing: a commit says so at once, and recovery stores
   CHECK(output.status == 0);
   CHECK_THAT(output.text, Catch::Contains("100 blocks stored"));
   CHECK(run.records_of(0) == 100);
+}
+
+TEST_CASE("a log of which a part is left to recovery has not ended, and the next run does not replace it") {
+  LogRun run("<clients count='1'/><buffer stale='discard'/><server finalize-timeout='2s'/>", "");
+  run.attached(0).must("append 10 100");
+  run.client(0).must("commit 60000");
+  const shm::FoundRegion region = run.region();
+  const struct rlimit low = {1024,
+                             RLIM_INFINITY};  // as a disk that is full: there is room for an entry of the index, not for the bytes
+  REQUIRE(::prlimit(region.server.pid, RLIMIT_FSIZE, &low, nullptr) == 0);
+  run.client(0).must("append 40 100");
+  CHECK(run.client(0)("commit 60000").code == DC_E_IO);
+  CHECK(run.client(0)("finalize").code < DC_OK);
+  run.drop(0);
+  const ProcessWatch watch(region.server);
+  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  CHECK_FALSE(run.reader().index().ended());
+  CHECK(run.records_of(0) == 10);
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(run.reader().index().ended());
+  CHECK(run.records_of(0) == 50);
 }
 
 TEST_CASE("a run that was killed is not written over by the next one") {

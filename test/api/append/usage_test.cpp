@@ -12,13 +12,12 @@ bool said(const std::string& part) { return std::string(dc_last_error()).find(pa
 
 class InPlace {
  public:
-  explicit InPlace(const std::string& logs = "<stream-log name='events'/><stream-log name='other' files='3'/>")
+  explicit InPlace(const std::string& logs = "<stream-log name='events'/><stream-log name='other' files='3'/>",
+                   const std::string& buffer = "<buffer size='1MiB'/>")
       : here_(folder_.path().string()),
         code_(dc_initialize(folder_
-                                .write("run.xml",
-                                       "<simulation name='run'><architecture><dedicated cores='0'/><buffer size='1MiB'/>"
-                                       "</architecture><storage>" +
-                                           logs + "</storage></simulation>")
+                                .write("run.xml", "<simulation name='run'><architecture><dedicated cores='0'/>" + buffer +
+                                                      "</architecture><storage>" + logs + "</storage></simulation>")
                                 .c_str(),
                             0)) {}
   ~InPlace() { (void)!dc_finalize(); }
@@ -99,6 +98,39 @@ TEST_CASE("the C++ interface appends, lists, allocates and commits") {
   logs::Reader::find(run.base()).front().read(0, [&](std::string_view bytes) { read += bytes; });
   CHECK(read == "one two three four");
   session.finalize();
+}
+
+TEST_CASE("without buffering: when no room is left to wait for the file, the bytes are appended all the same, once") {
+  InPlace run("<stream-log name='events' buffered='false' block='4KiB'/>", "<buffer size='64KiB' timeout='100ms'/>");
+  REQUIRE(run.code() == DC_OK);
+  const std::string index = logs::Reader::indexes_of(run.base()).front();
+  const std::string data = index.substr(0, index.rfind(".stream-index")) + ".0.stream";
+  std::filesystem::create_directory(data);  // a file that cannot be opened: so the bytes stay in the buffer
+  auto session = damaris::Session::adopt();
+  const damaris::Log log = session.log("events");
+  std::size_t size = 64 << 10;
+  const auto alloc = [&] {
+    try {
+      return std::optional(log.alloc(size));
+    } catch (const damaris::Error& error) {
+      REQUIRE(error.code() == DC_E_TOO_LARGE);
+      return std::optional<damaris::AppendBlock>();
+    }
+  };
+  std::optional<damaris::AppendBlock> block = alloc();
+  for (; !block; block = alloc()) size -= 64;  // the largest that there is room for
+  std::memset(block->data(), 'x', size);
+  try {
+    block->publish(size);
+    FAIL("the bytes cannot be in the file");
+  } catch (const damaris::Error& error) {
+    CHECK(error.code() == DC_E_TIMEOUT);
+    CHECK_THAT(error.what(), Catch::Contains("appended to log 'events', but not in the file yet"));
+  }
+  CHECK(block->data() == nullptr);
+  std::filesystem::remove(data);
+  session.finalize();
+  CHECK(std::filesystem::file_size(data) == size);
 }
 
 TEST_CASE("an allocation that is never published is no part of the log") {

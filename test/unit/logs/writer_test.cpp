@@ -46,14 +46,18 @@ TEST_CASE("appends of a stream that follow each other have one entry, and blocks
   CHECK(logs::Reader(log.index()).streams().at(0).pieces.size() == 1);
 }
 
-TEST_CASE("what is stored already is not written again, and what overlaps it is refused") {
+TEST_CASE("an append where another one lies is refused, and the log never ends") {
   LogFolder log;
   const std::string first = "first", wrong = "XXXXX", cross = "cross";
   Writer writer(log.settings());
   writer.store({append_of(0, 0, first)});
-  CHECK(writer.store({append_of(0, 0, wrong)}) == 0);
+  CHECK_FALSE(writer.lacks());
+  CHECK(writer.store({append_of(0, 0, wrong)}) == 1);
   CHECK(writer.store({append_of(0, 3, cross)}) == 1);
   CHECK(writer.store({append_of(0, 10, cross), append_of(0, 12, cross)}) == 1);
+  CHECK(writer.lacks());
+  writer.finish();
+  CHECK_FALSE(logs::Reader(log.index()).index().ended());
   CHECK(log.bytes_of(0) == "firstcross");
 }
 
@@ -92,9 +96,43 @@ TEST_CASE("a recovery completes the log of its run, and does not touch that of a
   }
   CHECK(log.bytes_of(0) == "onetwo");
   CHECK(logs::Reader(log.index()).index().ended());
-  const Error error = error_of([&] { Writer(log.settings(Existing::recover, 8)); });
+  const Error error = error_of([&] { Writer(log.settings(Existing::recover, 8)).store({append_of(0, 0, one)}); });
   CHECK(error.code() == DC_E_NO_OUTPUT);
   CHECK_THAT(error.sentence(), Catch::Contains("is a log of another run"));
+}
+
+TEST_CASE("a recovery takes the log of the run before as the server did that was killed before it had stored anything") {
+  using Kind = logs::Before::Kind;
+  const std::string two = "two";
+  for (const Kind kind : {Kind::replaced, Kind::continued}) {
+    LogFolder log;
+    write_one(log, true, 1);
+    const Existing existing = kind == Kind::replaced ? Existing::automatic : Existing::append;
+    logs::LogSettings settings = log.settings(Existing::recover, 2);
+    settings.before = Writer(log.settings(existing, 2)).before();
+    CHECK(settings.before.kind == kind);
+    CHECK(settings.before.run == 1);
+    Writer recovery(settings);
+    CHECK(recovery.refusal() == nullptr);
+    recovery.store({append_of(0, kind == Kind::replaced ? 0 : 3, two)});
+    recovery.finish();
+    CHECK(log.bytes_of(0) == (kind == Kind::replaced ? "two" : "onetwo"));
+  }
+}
+
+TEST_CASE("whoever goes on with a log syncs also what the server before it had only written") {
+  LogFolder log;
+  write_one(log, false, 7);
+  std::filesystem::remove(log.data(0));
+  std::filesystem::create_directory(log.data(0));  // which shows who opens it
+  Writer recovery(log.settings(Existing::recover, 7));
+  const Error error = error_of([&] { recovery.sync(); });
+  CHECK(error.code() == DC_E_IO);
+  CHECK_THAT(error.sentence(), Catch::Contains(log.data(0)));
+  Writer next(log.settings(Existing::append, 8));
+  const std::string other = "other";
+  next.store({append_of(1, 0, other)});
+  CHECK_THAT(error_of([&] { next.sync(); }).sentence(), Catch::Contains(log.data(0)));
 }
 
 TEST_CASE("a torn end of the index is cut by whoever goes on with it") {
