@@ -30,7 +30,6 @@ restart 50 restart.*
 run 100
 """
 TIMES = re.compile(rb"CPU|Loop time|Performance|^(Pair|Neigh|Comm|Output|Modify|Other) .*\||Total wall time", re.MULTILINE)
-OF_CORES = ("C4", "C5")  # who waits for whom is also a matter of more ranks than cores
 mpi = pytest.mark.skipif(FLAVOUR == "OFF", reason="SKIP: this build has no MPI")
 
 
@@ -54,8 +53,8 @@ def covered(run, name):
 
 
 def no_false_alarm(run):
-    """It does nothing that costs a tenth of its time."""
-    assert [(one.code, one.seconds, one.evidence) for one in find(Facts(run.tables)) if one.severity == "high" and one.code not in OF_CORES] == []
+    """Nothing that it does to files costs a tenth of its time; who waits for whom is also a matter of more ranks than cores."""
+    assert [(one.code, one.seconds, one.evidence) for one in find(Facts(run.tables)) if one.severity == "high" and one.code.startswith("I")] == []
 
 
 def same_files(plain, recorded):
