@@ -84,11 +84,10 @@ class Talk:
             change(self, plan)
         return (self.before.total - evaluated(plan).total) / 1e9 * len(plan.processes)
 
-    def waits(self) -> Iterator[tuple[Op, int, int]]:
-        """Each operation with its process in the plan, and ns of waiting."""
-        order = ((number, op) for number, process in enumerate(self.plan.processes) for op in process.ops)
-        for (number, op), wait in zip(order, self.before.waits.tolist(), strict=True):
-            yield op, number, wait
+    def waits(self) -> Iterator[tuple[Op, int]]:
+        """Each operation with ns of waiting."""
+        ops = (op for process in self.plan.processes for op in process.ops)
+        return zip(ops, self.before.waits.tolist(), strict=True)
 
 
 def evaluated(plan: Plan) -> Evaluated:
@@ -194,7 +193,7 @@ def needless_barriers(talk: Talk) -> Iterator[Case]:
 def late_senders(talk: Talk) -> Iterator[Case]:
     senders = {op.which: number for number, process in enumerate(talk.plan.processes) for op in process.ops if op.kind == "p"}
     late: dict[int, int] = defaultdict(int)
-    for op, _, wait in talk.waits():
+    for op, wait in talk.waits():
         if op.kind == "g":
             late[senders[op.which]] += wait
     if len(talk.plan.processes) > 2 and (total := sum(late.values())):

@@ -44,6 +44,13 @@ class Facts:
         # By name, as the objects of several hosts may be one file.
         run.database.execute("create or replace temp view access as select a.*, o.name from accesses a join objects o on o.id = a.object")
 
+    @cached_property
+    def talk(self):
+        """Its communication: a plan, which takes long to make."""
+        from damaris.communication import Talk
+
+        return Talk(self.run)
+
     def rows(self, sql: str) -> list[tuple]:
         return self.run.database.execute(sql).fetchall()
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 from damaris import communication
 from damaris.case import Case
-from damaris.communication import Talk
 from damaris.facts import MEGABYTE, PAGE, SAMPLE, Facts
 
 SEVERITIES = ("low", "medium", "high")
@@ -209,7 +208,7 @@ def severity_of(seconds: float, time: float) -> str | None:
 
 def find(facts: Facts) -> list[Finding]:
     """The findings of a recording, those with most seconds first."""
-    found, talk = [], Talk(facts.run)
+    found, talk = [], facts.talk
     for code, (title, rule, advice) in ALL_RULES.items():
         is_talk = code in communication.RULES
         for case in rule(talk if is_talk else facts) if talk.is_there or not is_talk else ():

@@ -29,7 +29,6 @@ def arguments(parser, words):
 
 def headline(facts, found) -> str:
     """What a busy person reads first."""
-    from damaris.communication import Talk
     from damaris.verbs import text
 
     time, storage = facts.time, facts.in_storage
@@ -37,7 +36,7 @@ def headline(facts, found) -> str:
         return "No call was recorded, so nothing costs time."
     share = text.share(storage, time)
     begin = f"{text.many(facts.processes, 'process')} spent {storage:,.3g} of {time:,.3g} s ({share}) in calls that reach files."
-    left_out = " ".join(["", Talk(facts.run).left_out]).rstrip()
+    left_out = " ".join(["", facts.talk.left_out]).rstrip()
     if not found:
         return begin + " Nothing in how it does that costs much." + left_out
     worst = found[0]
