@@ -18,11 +18,15 @@ CALL = np.dtype(
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 REQUEST = np.dtype([("start", "i8"), ("done", "i8"), ("place", "i8"), ("bytes", "i8"), ("flags", "u4"), ("", "u4")])
 LIBRARY = "libdamaris_trace.so"
-LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
+LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi", "recorder")  # all before mpi do I/O
 CHUNK_HEAD = 64  # bytes
 PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
 FAILED, CUT = 1, 4  # of a call's flags
 SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
+
+
+class _Piece(ctypes.Structure):
+    _fields_ = [("path", ctypes.c_char_p), ("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
 
 
 class _Text(ctypes.Structure):
@@ -90,7 +94,7 @@ def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(libraries() / LIBRARY))
     found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = found.dt_requests.restype = ctypes.c_void_p
     found.dt_damage.restype = ctypes.c_char_p
-    found.dt_open.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    found.dt_open.argtypes = [ctypes.POINTER(_Piece), ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
     for name in ("dt_calls", "dt_texts", "dt_requests"):
         getattr(found, name).argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
     found.dt_paint.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t, ctypes.c_int64, ctypes.c_double, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
@@ -128,10 +132,11 @@ def functions() -> Functions:
     return Functions(json.loads(path.read_text()))
 
 
-def decode(path: Path, roles: bytes) -> Decoded:
-    """What is whole in a raw file. Raises Refused if it is none."""
+def decode(pieces: list[tuple[Path, int, int]], roles: bytes) -> Decoded:
+    """What is whole in the pieces of raw files that are one process's, see raw.py. Raises Refused if nothing is."""
     error = ctypes.create_string_buffer(1024)
-    trace = library().dt_open(os.fsencode(path), roles, len(roles), error, len(error))
+    given = (_Piece * len(pieces))(*((os.fsencode(path), at, size) for path, at, size in pieces))
+    trace = library().dt_open(given, len(pieces), roles, len(roles), error, len(error))
     if not trace:
         raise Refused(error.value.decode(errors="replace"))
     return Decoded(trace)

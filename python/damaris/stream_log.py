@@ -29,6 +29,13 @@ class Piece(NamedTuple):
     offset: int
     bytes: int
     checksum: int
+    stream: int
+
+
+class Index(NamedTuple):
+    log: str  # "": it ends within its header
+    host: str
+    entries: list[tuple]
 
 
 class Hole(NamedTuple):
@@ -70,12 +77,9 @@ class Log:
     def _take(self, index: Path, entries: list[tuple]) -> None:
         files: dict[Path, list[Piece]] = {}
         found: dict[int, list[Piece]] = {}
-        for kind, file, stream, offset, size, checksum, *_ in entries:
-            if kind == _APPEND:
-                path = index.with_name(f"{index.name.removesuffix(_SUFFIX)}.{file}.stream")
-                piece = Piece(path, offset, size, checksum)
-                found.setdefault(stream, []).append(piece)
-                files.setdefault(path, []).append(piece)
+        for piece in places(index, entries):
+            found.setdefault(piece.stream, []).append(piece)
+            files.setdefault(piece.file, []).append(piece)
         for stream, pieces in found.items():
             self._pieces.setdefault(stream, []).extend(sorted(pieces, key=lambda piece: piece.offset))
         for path, pieces in files.items():
@@ -91,11 +95,18 @@ def _text(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode(errors="replace")
 
 
-def _read_index(path: Path) -> tuple[str, list[tuple]]:
-    """The name of its log, and its entries up to the torn end that a killed server may have left."""
+def places(index: Path, entries: list[tuple]) -> Iterator[Piece]:
+    """Where the bytes of the streams are, in the order in which they were written."""
+    for kind, file, stream, offset, size, checksum, *_ in entries:
+        if kind == _APPEND:
+            yield Piece(index.with_name(f"{index.name.removesuffix(_SUFFIX)}.{file}.stream"), offset, size, checksum, stream)
+
+
+def read_index(path: Path) -> Index:
+    """Its entries up to the torn end that a killed server may have left."""
     raw = path.read_bytes()
     if len(raw) < _HEADER.size:
-        return "", []
+        return Index("", "", [])
     header = _HEADER.unpack_from(raw)
     if header[0] != b"DCSTREAM" or zlib.crc32(raw[: _HEADER.size - 4]) != header[-1]:
         raise Refused(f"{path} is no index of a stream log, or damaged")
@@ -106,12 +117,12 @@ def _read_index(path: Path) -> tuple[str, list[tuple]]:
         entry = _ENTRY.unpack_from(raw, at)
         if zlib.crc32(raw[at : at + _ENTRY.size - 4]) == entry[-1] and entry[6] == number & 0xFFFFFFFF:
             entries.append(entry)
-    return _text(header[7]), entries
+    return Index(_text(header[7]), _text(header[6]), entries)
 
 
 def names(run) -> list[str]:
     """The names of the logs of a run."""
-    return sorted({name for name in (_read_index(path)[0] for path in _indexes(run)) if name})
+    return sorted({name for name in (read_index(path).log for path in _indexes(run)) if name})
 
 
 def _indexes(run) -> list[Path]:
@@ -124,14 +135,14 @@ def _indexes(run) -> list[Path]:
 
 def open(run, name: str | None = None) -> Log:
     """The log `name` of the run `run`: a basename, its .jsonl or its folder. Without a name, the only one."""
-    found = [(path, *_read_index(path)) for path in _indexes(run)]
-    known = sorted({log for _, log, _ in found if log})
+    found = [(path, read_index(path)) for path in _indexes(run)]
+    known = sorted({index.log for _, index in found if index.log})
     if name is None and len(known) == 1:
         name = known[0]
     if name not in known:
         raise Refused(f"'{run}' has no log '{name}'; it has {', '.join(known) or 'none'}" if name else f"'{run}' has {len(known)} logs; name one")
     result = Log(name)
-    for path, log, entries in found:
-        if log == name:
-            result._take(path, entries)
+    for path, index in found:
+        if index.log == name:
+            result._take(path, index.entries)
     return result

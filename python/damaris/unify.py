@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from damaris import kernel, levels, processes, store
+from damaris import kernel, levels, processes, raw, store
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
 from damaris.messages import Meetings
@@ -31,8 +31,8 @@ SCHEMAS = {
 class Store:
     """Collects the processes of a recording, and writes the tables."""
 
-    def __init__(self, raw: list[Path]):
-        self.raw = raw
+    def __init__(self, files: list[Path]):
+        self.files = files
         self.functions = kernel.functions()
         self.parts: list[Part] = []
         self.handles: list[Handles] = []
@@ -42,12 +42,13 @@ class Store:
         self.objects = Objects()
         self.rows = 0
 
-    def add(self, path: Path) -> None:
+    def add(self, source: raw.Source) -> None:
         number = len(self.processes)
         try:
-            decoded = kernel.decode(path, self.functions.roles)
+            decoded = kernel.decode(source.pieces, self.functions.roles)
         except Refused as refused:
-            self.lose(None, f"{path}: the disk was full, or the process was killed before its first call" if is_empty(path) else str(refused))
+            empty = next((path for path, at, size in source.pieces if not size and is_empty(path)), None)
+            self.lose(None, f"{empty}: the disk was full, or the process was killed before its first call" if empty else str(refused))
             return
         process = processes.Process.of(number, decoded.texts, decoded.calls, decoded.damage)
         nesting = Nesting.of(decoded.calls, self.functions)
@@ -57,8 +58,8 @@ class Store:
         for one in decoded.texts:
             if one.what == kernel.LOSS:
                 self.lose(number, one.text, one.place if one.place > 0 else None)
-        if decoded.damage:
-            self.lose(number, f"{path.name}: {decoded.damage}")
+        for damage in (*source.damages, *filter(None, [decoded.damage])):
+            self.lose(number, f"{source.name}: {damage}")
         self.processes.append(process)
         self.handles.append(handles)
         self.requests.append(decoded.requests)
@@ -102,13 +103,9 @@ class Store:
         tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
-        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "moving": self.functions.moving, "raw": state_of(self.raw), **alone,
+        about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "moving": self.functions.moving, "raw": state_of(self.files), **alone,
                  "running": sum(row["ended"] == "running" for row in tables["processes"])}  # fmt: skip
         (folder / "store.json").write_text(json.dumps(about) + "\n")
-
-
-def raw_files(run: Path) -> list[Path]:
-    return sorted((run / "raw").glob("*.trace"))
 
 
 def is_empty(path: Path) -> bool:
@@ -120,15 +117,25 @@ def is_empty(path: Path) -> bool:
         return False
 
 
-def state_of(raw: list[Path]) -> dict[str, list[int]]:
-    return {path.name: [(facts := path.stat()).st_size, facts.st_mtime_ns] for path in raw}
+def state_of(files: list[Path]) -> dict[str, list[int]]:
+    return {path.name: [(facts := path.stat()).st_size, facts.st_mtime_ns] for path in files}
+
+
+def recording(run: Path) -> str:
+    """What tells it from others."""
+    try:
+        return json.loads((run / "recording.json").read_text()).get("id", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
 
 
 def is_current(run: Path) -> bool:
     """Whether the store was made by this version, of all raw files that are there now, of a program that has ended. Raw files may have been removed
     since."""
-    made, raw = store.about(run / "store"), state_of(raw_files(run))
-    return made.get("version") == store.VERSION and (not raw or raw.items() <= made.get("raw", {}).items() and not made.get("running", True))
+    if raw.pools(recording(run)):
+        return False
+    made, files = store.about(run / "store"), state_of(raw.files(run))
+    return made.get("version") == store.VERSION and (not files or files.items() <= made.get("raw", {}).items() and not made.get("running", True))
 
 
 @contextmanager
@@ -150,7 +157,7 @@ def unify(run: Path, again: bool = True) -> None:
     """Makes RUN/store, unless it is there and `again` is False. What an interrupted one left is made anew."""
     if not again and is_current(run):
         return
-    if not raw_files(run):
+    if not raw.files(run) and not raw.pools(recording(run)):
         if not again and (run / "store/store.json").exists():
             store.check(run / "store")
         if (run / "store").exists() and store.about(run / "store").get("raw") != {}:
@@ -160,9 +167,12 @@ def unify(run: Path, again: bool = True) -> None:
     with locked(run):
         if not again and is_current(run):  # by the one that had the lock
             return
-        made, aside = Store(raw_files(run)), run / ".store.new"
-        for path in progress(made.raw, "read"):
-            made.add(path)
+        looks = raw.collect(run, recording(run))  # before the logs are read: what their servers write meanwhile is in one of both
+        made, aside = Store([path for path in raw.files(run) if path not in looks]), run / ".store.new"
+        for source in progress(raw.sources(run), "read"):
+            made.add(source)
+        for look in looks:
+            look.unlink()
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         made.write(aside)

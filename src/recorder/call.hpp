@@ -95,9 +95,13 @@ class Call {
 
   // Leaves word of a write, in case that the process dies inside.
   void begin_write(std::uint16_t function, std::uint32_t object, std::uint64_t asked, std::int64_t place) {
-    begin();
     Thread& thread = this_thread;
-    trace::Slot* const slot = object == kDropped ? nullptr : room_for(thread, 2);
+    trace::Slot* slot = object == kDropped ? nullptr : room_for(thread, 2);
+    if (__builtin_expect(thread.flush_ns != 0, 0)) {
+      put_flush(thread);
+      if (slot != nullptr) slot = room_for(thread, 2);
+    }
+    begin();
     if (slot == nullptr) return;
     fill(*slot, object, asked, place);
     slot->flags = trace::cut;
@@ -135,6 +139,7 @@ class Call {
 
   void end() {
     Thread& thread = this_thread;
+    if (__builtin_expect(thread.flush_ns != 0, 0)) put_flush(thread);
     thread.depth = depth_;
     thread.quiet = nullptr;
     errno = errno_;

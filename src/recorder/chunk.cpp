@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/pool.hpp"
 #include "recorder/process_file.hpp"
 #include "recorder/real.hpp"
 
@@ -27,11 +29,12 @@ constexpr unsigned kMostFree = 4096;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t at_thread_end;
-std::uint32_t threads;
+std::uint32_t threads, attached;  // that have had a chunk, and that have one
 bool recorded, prepared;
 
-// Where losses are counted: the head of the process's first chunk in its file.
+// Losses are counted here and in the head of the process's first chunk in its file; chunks of a pool are given away, each with the counts.
 trace::ChunkHead* counted_in;
+std::uint64_t lost_chunks, lost_slots;
 // Chunks in memory, for which the file system had no room.
 constexpr unsigned kMostHomeless = 256;
 Thread* homeless[kMostHomeless];
@@ -42,10 +45,21 @@ struct Free {
 } free_chunks[kMostFree];
 unsigned free_count;
 
+void tell_losses(trace::ChunkHead& head) {
+  __atomic_store_n(&head.lost_chunks, __atomic_load_n(&lost_chunks, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+  __atomic_store_n(&head.lost_slots, __atomic_load_n(&lost_slots, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
 void lose(std::uint64_t chunks, std::uint64_t slots) {
-  if (counted_in == nullptr) return;
-  __atomic_fetch_add(&counted_in->lost_chunks, chunks, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&counted_in->lost_slots, slots, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&lost_chunks, chunks, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&lost_slots, slots, __ATOMIC_RELAXED);
+  if (counted_in != nullptr) tell_losses(*counted_in);
+}
+
+std::uint64_t clock_ns() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // A signal handler that jumps away would leave the lock locked, or a chunk half appended.
@@ -88,18 +102,32 @@ void detach(Thread& thread) {
     thread.chunk = nullptr;
   }
   if (thread.chunk != nullptr && free_count < kMostFree) free_chunks[free_count++] = {thread.chunk, thread.next};
+  --attached;
   ::pthread_mutex_unlock(&lock);
   thread = Thread{};
 }
 
-void begin_chunk(trace::Slot* chunk, std::uint32_t thread) {
+void begin_chunk(Thread& thread, std::uint32_t number, std::uint32_t sequence) {
   trace::ChunkHead head = {};
   std::memcpy(head.magic, trace::kMagic, sizeof head.magic);
   head.version = trace::kVersion;
   head.bytes = trace::kChunkBytes;
-  head.thread = thread;
+  head.thread = number;
+  head.sequence = sequence;
   head.process = process_file::identity();
-  std::memcpy(chunk, &head, sizeof head);
+  head.pid = ::getpid();
+  tell_losses(head);
+  std::memcpy(thread.chunk, &head, sizeof head);
+  thread.next = thread.chunk + 2;
+  thread.end = thread.chunk + kSlots;
+}
+
+// One in the process's file, else in memory. False: there is no memory either.
+bool take_own_chunk(Thread& thread) {
+  thread.chunk = static_cast<trace::Slot*>(process_file::map_chunk());
+  if (thread.chunk != nullptr && counted_in == nullptr) counted_in = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
+  if (thread.chunk == nullptr) thread.chunk = map_in_memory(thread);
+  return thread.chunk != nullptr;
 }
 
 // At the first call, which may be in the constructor of a library that comes before this one's.
@@ -116,10 +144,11 @@ void prepare() {
 
 bool attach_locked(Thread& thread) {
   prepare();
-  if (!has_file) recorded = process_file::open();
+  if (!has_file) recorded = process_file::begin() && (pool::enter() || process_file::open());
   has_file = true;
   if (!recorded) return false;
   ::pthread_setspecific(at_thread_end, &thread);
+  ++attached;
   if (free_count > 0) {
     const Free& one = free_chunks[--free_count];
     thread.chunk = one.chunk;
@@ -127,16 +156,61 @@ bool attach_locked(Thread& thread) {
     thread.end = thread.chunk + kSlots;
     return true;
   }
-  thread.chunk = static_cast<trace::Slot*>(process_file::map_chunk());
-  const bool in_file = thread.chunk != nullptr;
-  if (!in_file) thread.chunk = map_in_memory(thread);
-  if (thread.chunk == nullptr) return false;
-  begin_chunk(thread.chunk, threads);
-  if (in_file && counted_in == nullptr) counted_in = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
-  thread.next = thread.chunk + 2;
-  thread.end = thread.chunk + kSlots;
+  thread.chunk = static_cast<trace::Slot*>(pool::take());
+  if (thread.chunk == nullptr && !take_own_chunk(thread)) return false;
+  begin_chunk(thread, threads, 0);
   if (threads++ == 0) process_file::describe_process();
   return true;
+}
+
+// A chunk that is mapped from the file, or in memory, is used again.
+void copy_chunk(Thread& thread) {
+  auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
+  const bool written = process_file::append(thread.chunk);
+  if (!written) lose(1, filled(thread));
+  // Emptied before its number changes: a reader takes the fuller one of two chunks with the same number.
+  std::memset(thread.chunk + 2, 0, trace::kChunkBytes - sizeof *head);
+  __atomic_store_n(&head->sequence, head->sequence + 1, __ATOMIC_RELEASE);
+  thread.next = thread.chunk + 2;
+}
+
+void exchange_chunk(Thread& thread) {
+  auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
+  const std::uint32_t number = head->thread, sequence = head->sequence + 1;
+  tell_losses(*head);
+  thread.chunk = static_cast<trace::Slot*>(pool::next_for(thread.chunk, process_file::append));
+  if (thread.chunk == nullptr) {
+    ::pthread_mutex_lock(&lock);
+    thread.refused = !take_own_chunk(thread);
+    ::pthread_mutex_unlock(&lock);
+  }
+  if (thread.chunk != nullptr)
+    begin_chunk(thread, number, sequence);
+  else
+    thread.next = thread.end = nullptr;
+}
+
+// The process is at its end: what its chunks in the pool have is stored when this returns, or the server has it.
+void give_back(Thread& thread) {
+  const bool is_alone = attached == 1;
+  auto* const own = pool::has(thread.chunk) ? thread.chunk : nullptr;
+  for (unsigned i = 0; i < free_count;) {
+    if (!pool::has(free_chunks[i].chunk)) {
+      ++i;
+      continue;
+    }
+    pool::give_back(free_chunks[i].chunk);
+    free_chunks[i] = free_chunks[--free_count];
+  }
+  if (own != nullptr) {
+    tell_losses(*reinterpret_cast<trace::ChunkHead*>(own));
+    const void* const quiet = thread.quiet;
+    thread = Thread{};  // a later call takes another chunk
+    thread.quiet = quiet;
+    --attached;
+    pool::give_back(own);
+  }
+  pool::settle(is_alone, process_file::append);
 }
 
 __attribute__((constructor)) void start() {
@@ -163,14 +237,44 @@ bool attach(Thread& thread) {
 }
 
 void append_chunk(Thread& thread) {
+  if (thread.chunk == nullptr) return;
   const Undisturbed undisturbed;
-  auto* const head = reinterpret_cast<trace::ChunkHead*>(thread.chunk);
-  const bool written = process_file::append(thread.chunk);
-  if (!written) lose(1, filled(thread));
-  // Emptied before its number changes: a reader takes the fuller one of two chunks with the same number.
-  std::memset(thread.chunk + 2, 0, trace::kChunkBytes - sizeof *head);
-  __atomic_store_n(&head->sequence, head->sequence + 1, __ATOMIC_RELEASE);
-  thread.next = thread.chunk + 2;
+  const std::uint64_t begin = clock_ns();
+  if (pool::has(thread.chunk))
+    exchange_chunk(thread);
+  else
+    copy_chunk(thread);
+  if (thread.flush_ns == 0) thread.flush_begin = begin;
+  thread.flush_ns += clock_ns() - begin;
+}
+
+unsigned fill_level(const Thread& thread) {
+  return thread.chunk == nullptr ? 0 : static_cast<unsigned>(filled(thread) * 1000 / (kSlots - 2));
+}
+
+void put_own(Thread& thread, std::uint16_t function, std::uint64_t begin, std::uint64_t ns, std::uint64_t bytes) {
+  trace::Slot* const slot = room_for(thread, 2);
+  if (slot == nullptr) return;
+  const bool is_long = ns >= trace::kLong;
+  slot->begin = begin;
+  slot->depth = static_cast<std::uint8_t>(thread.depth == 0 ? 0 : thread.depth <= 255 ? thread.depth - 1 : 255);
+  slot->flags = is_long ? trace::has_more : 0;
+  slot->duration = is_long ? trace::kLong : static_cast<std::uint32_t>(ns);
+  slot->bytes = static_cast<std::uint32_t>(bytes);
+  slot->place = trace::kNowhere;
+  if (is_long) {
+    slot[1].begin = ns;
+    slot[1].place = static_cast<std::int64_t>(bytes);
+    slot[1].function = trace::more;
+  }
+  __atomic_store_n(&slot->function, function, __ATOMIC_RELEASE);
+  thread.next += is_long ? 2 : 1;
+}
+
+void put_flush(Thread& thread) {
+  const std::uint64_t begin = thread.flush_begin, ns = thread.flush_ns;
+  thread.flush_ns = 0;
+  put_own(thread, trace::kFlush, begin, ns, trace::kChunkBytes);
 }
 
 void put_text(const TextHead& head, const char* text, std::size_t bytes) {
@@ -212,17 +316,23 @@ void say_last_words(const char* how) {
   }
   ::pthread_mutex_unlock(&lock);
   process_file::describe_end(how, unrecorded_bytes);
+  // One that becomes another program, or fails to, goes on.
+  ::pthread_mutex_lock(&lock);
+  if (std::strcmp(how, "exec") != 0 && pool::is_entered()) give_back(thread);
+  ::pthread_mutex_unlock(&lock);
   thread.quiet = nullptr;
 }
 
 void forget_parent() {
   this_thread = Thread{};
   lock = PTHREAD_MUTEX_INITIALIZER;
-  threads = free_count = 0;
+  threads = attached = free_count = 0;
+  lost_chunks = lost_slots = 0;
   has_file = recorded = false;
   counted_in = nullptr;
   std::memset(homeless, 0, sizeof homeless);
   unrecorded_bytes = 0;
+  pool::forget_parent();
   process_file::forget_parent();
 }
 

@@ -1,6 +1,7 @@
-// The chunks of this process: one of each thread, mapped from the process's file and filled again and again.
+// The chunks of this process: one of each thread, mapped from the process's file and filled again and again, or of the node's pool.
 // Used by: call.hpp and objects.cpp, each thread on its own chunk.
-// Before it: the first call of a thread. After it: DIR/raw/<host>.<pid>.<ns>.trace, complete up to the last call even of a killed process.
+// Before it: the first call of a thread. After it: DIR/raw/<host>.<pid>.<ns>.trace or the log of the pool's server, complete up to the last
+// call even of a killed process.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct Thread {
   const void* quiet;  // frame of a wrapper: what the recorder calls itself, and signal handlers then, are not recorded; nullptr: no
   bool in_vfork;      // a child of vfork has this memory
   bool refused;       // it has no chunk, and gets none
+  std::uint64_t flush_begin, flush_ns;  // of one that has no slot yet; 0: none
   unsigned depth;
   const void* frames[kMostFrames];
 };
@@ -30,8 +32,13 @@ extern thread_local Thread this_thread __attribute__((tls_model("initial-exec"))
 extern bool has_file;
 // Gives the thread a chunk. False: the process is not recorded, or has no room.
 bool attach(Thread& thread);
-// Copies the full chunk to the end of the file and empties it.
+// Copies the full chunk to the end of the file and empties it, or gives it to the pool's server and takes another one.
 void append_chunk(Thread& thread);
+// Of the thread's chunk, in thousandths.
+unsigned fill_level(const Thread& thread);
+// A call of the recorder itself, beside the one that has just ended in this thread.
+void put_own(Thread& thread, std::uint16_t function, std::uint64_t begin, std::uint64_t ns, std::uint64_t bytes);
+void put_flush(Thread& thread);
 
 // Room for `slots` that the caller fills; nullptr if they would not fit into an empty chunk.
 inline trace::Slot* room_for(Thread& thread, std::size_t slots) {

@@ -32,8 +32,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "damaris")  # a layer's functions have the same numbers in every build
+LAYERS = ("posix", "stdio", "mpi", "mpiio", "hdf5", "damaris", "recorder")  # a layer's functions have the same numbers in every build
 FIRST, STRIDE = 16, 100  # trace::kFirstCall
+OWN = ("flush", "synchronise")  # of the layer recorder, trace::kFlush and on
 PROTOTYPE = re.compile(r"(?P<kind>\w+) (?P<result>.*?[ *])(?P<name>\w+)\((?P<parameters>.*)\)$")
 PARAMETER = re.compile(r"(?P<type>.*?[ *])(?P<name>\w+)(?P<array>\[\d*\])?$")
 KEYS = {"before", "object", "after", "bytes", "asks", "place", "also", "list", "mode", "more", "status", "silent", "statuses", "starts", "waits", "ends"}
@@ -187,6 +188,8 @@ def main():
             looks = "".join(f"  real_{name}.look();\n" for name in own)
             text += f"namespace damaris::recorder {{\nvoid look_up_{layer}() {{\n{looks}}}\n}}\n"
         (folder / f"wrappers_{layer}.cpp").write_text(text)
+    own = FIRST + STRIDE * LAYERS.index("recorder")
+    functions += [{"number": number, "name": name, "layer": "recorder", "kind": "control", "place": None} for number, name in enumerate(OWN, own)]
     (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
     special = ("vfork", "_exit", "_Exit", "execve", "execv", "execvp", "execvpe", "execveat", "fexecve", "execl", "execlp", "execle",
                "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "damaris_recorder_unobserved")  # fmt: skip

@@ -99,7 +99,7 @@ std::int64_t waiting_in(std::FILE* stream, bool of_recorded) {
 
 }  // namespace
 
-bool open() {
+bool begin() {
   const char* const folder = ::getenv("DAMARIS_RECORDING");
   if (folder == nullptr || *folder == '\0') return false;
   char host[65] = {};
@@ -108,9 +108,14 @@ bool open() {
   const int length = std::snprintf(file.path, sizeof file.path, "%s/%s.%d.%llu.trace", folder, host, ::getpid(),
                                    static_cast<unsigned long long>(file.identity));
   if (length <= 0 || static_cast<std::size_t>(length) >= sizeof file.path) return false;
-  file.descriptor = open_path(O_CREAT | O_EXCL);
   file.before = kernel_count(false);
   file.thread_before = kernel_count(true);
+  return true;
+}
+
+bool open() {
+  if (file.inode != 0) return true;
+  file.descriptor = open_path(O_CREAT | O_EXCL);
   struct stat facts = {};
   if (::fstat(file.descriptor, &facts) != 0) return false;
   file.device = facts.st_dev;
@@ -122,6 +127,7 @@ std::uint64_t identity() { return file.identity; }
 
 // posix_fallocate makes a write into the mapping safe where the disk is full: without it that is SIGBUS.
 void* map_chunk() {
+  if (!open()) return nullptr;
   const std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
   const int descriptor = checked_descriptor();
   if (!is_allowed(at + trace::kChunkBytes) || ::posix_fallocate(descriptor, static_cast<off_t>(at), trace::kChunkBytes) != 0)
@@ -131,6 +137,7 @@ void* map_chunk() {
 }
 
 bool append(const void* chunk) {
+  if (!open()) return false;
   std::uint64_t at = __atomic_fetch_add(&file.end, trace::kChunkBytes, __ATOMIC_RELAXED);
   const int descriptor = checked_descriptor();
   if (!is_allowed(at + trace::kChunkBytes)) return false;

@@ -1,174 +1,33 @@
 #include "trace/kernel.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "trace/chunks.hpp"
 #include "trace/requests.hpp"
 #include "trace/slot.hpp"
 
-using damaris::trace::ChunkHead;
+using damaris::trace::Chunks;
+using damaris::trace::Files;
+using damaris::trace::kHead;
+using damaris::trace::note;
+using damaris::trace::Piece;
 using damaris::trace::Slot;
 namespace trace = damaris::trace;
 
-struct dt_trace {
-  std::vector<dt_call> calls;
-  std::vector<dt_request> requests;
-  std::vector<dt_text> texts;
-  std::deque<std::string> words;  // of the texts
-  std::string damage;
-};
-
 namespace {
-
-constexpr std::size_t kHead = sizeof(ChunkHead) / sizeof(Slot);
-
-struct Chunk {
-  std::uint64_t at;   // in the file
-  std::size_t count;  // of slots that are filled
-};
-using Chunks = std::map<std::pair<std::uint32_t, std::uint32_t>, Chunk>;  // by thread and sequence
-
-std::size_t slots_of_text(const Slot& slot) { return (slot.bytes + sizeof(Slot) - 1) / sizeof(Slot); }
-
-// Slots behind this one that belong to it.
-std::size_t behind(const Slot& slot) {
-  if (slot.function == trace::text) return slots_of_text(slot);
-  if (slot.function == trace::requested || slot.function == trace::completed) return 0;
-  return (slot.flags & trace::has_more) != 0 ? 1 : 0;
-}
-
-void note(dt_trace& found, const std::string& what) {
-  if (found.damage.empty()) found.damage = what;
-}
-
-// How many slots are filled. An empty one before them is damaged, but for that of a `more` whose call has not been written yet.
-std::size_t filled(dt_trace& found, const Slot* slots, std::size_t room) {
-  std::size_t end = room;
-  while (end > 0 && slots[end - 1].function == 0) --end;
-  std::size_t count = 0;
-  while (count < end) {
-    const bool is_empty = slots[count].function == 0;
-    if (is_empty && count + 2 >= end) break;
-    if (is_empty) note(found, "a slot is damaged");
-    const std::size_t whole = 1 + behind(slots[count]);
-    if (whole > room - count) break;
-    count += whole;
-  }
-  return count;
-}
-
-// Read by system calls: a mapping of a file on a full disk, or one that shrinks, is a signal.
-class File {
- public:
-  explicit File(const char* path) : descriptor_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  bool is_open() const { return descriptor_ >= 0; }
-  // The chunk at this place; its slots are those that the file has.
-  const std::vector<Slot>& chunk(std::uint64_t at) {
-    slots_.resize(trace::kChunkBytes / sizeof(Slot));
-    std::size_t got = 0;
-    auto* const bytes = reinterpret_cast<char*>(slots_.data());
-    while (got < trace::kChunkBytes) {
-      const ssize_t more = ::pread(descriptor_, bytes + got, trace::kChunkBytes - got, static_cast<off_t>(at + got));
-      if (more < 0 && errno == EINTR) continue;
-      if (more <= 0) break;
-      got += static_cast<std::size_t>(more);
-    }
-    slots_.resize(got / sizeof(Slot));
-    return slots_;
-  }
-
- private:
-  int descriptor_;
-  std::vector<Slot> slots_;
-};
-
-// What a file has at the place of a chunk.
-struct Piece {
-  ChunkHead head;
-  std::uint64_t at;
-  std::size_t slots, count;  // those that are there, and those that are filled
-  bool is_sound() const {
-    return std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 && head.version == trace::kVersion &&
-           head.bytes == trace::kChunkBytes;
-  }
-};
-
-std::vector<Piece> pieces_of(dt_trace& found, File& file) {
-  std::vector<Piece> pieces;
-  for (std::uint64_t at = 0;; at += trace::kChunkBytes) {
-    const std::vector<Slot>& slots = file.chunk(at);
-    if (slots.size() < kHead) return pieces;
-    Piece piece = {{}, at, slots.size(), 0};
-    std::memcpy(&piece.head, slots.data(), sizeof piece.head);
-    if (piece.head.bytes == 0 && piece.head.version == 0) continue;  // of a thread that was killed before its first call
-    if (piece.is_sound()) piece.count = filled(found, slots.data() + kHead, slots.size() - kHead);
-    pieces.push_back(piece);
-  }
-}
-
-// 0: it is no file of the recorder.
-std::uint32_t version_of(File& file) {
-  ChunkHead head = {};
-  const std::vector<Slot>& slots = file.chunk(0);
-  if (slots.size() >= kHead) std::memcpy(&head, slots.data(), sizeof head);
-  return std::memcmp(head.magic, trace::kMagic, sizeof head.magic) == 0 ? head.version : 0;
-}
-
-// Whose file it is: a damaged head does not decide.
-std::uint64_t process_of(const std::vector<Piece>& pieces) {
-  std::map<std::uint64_t, std::size_t> votes;
-  for (const Piece& piece : pieces)
-    if (piece.is_sound()) ++votes[piece.head.process];
-  const auto more = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return votes.empty() ? 0 : std::max_element(votes.begin(), votes.end(), more)->first;
-}
-
-Chunks chunks_of(dt_trace& found, File& file) {
-  Chunks chunks;
-  std::size_t damaged = 0;
-  std::uint64_t lost_chunks = 0, lost_slots = 0;
-  const std::vector<Piece> pieces = pieces_of(found, file);
-  const std::uint64_t process = process_of(pieces);
-  for (const Piece& piece : pieces) {
-    if (!piece.is_sound() || piece.head.process != process) {
-      ++damaged;
-      continue;
-    }
-    if (piece.slots < trace::kChunkBytes / sizeof(Slot))
-      note(found, "it ends within the chunk at byte " + std::to_string(piece.at));
-    lost_chunks = std::max(lost_chunks, piece.head.lost_chunks);
-    lost_slots = std::max(lost_slots, piece.head.lost_slots);
-    const Chunk chunk = {piece.at, piece.count};
-    Chunk& known = chunks.emplace(std::make_pair(piece.head.thread, piece.head.sequence), chunk).first->second;
-    if (chunk.count > known.count) known = chunk;
-  }
-  if (damaged > 0)
-    note(found, std::to_string(damaged) + " of " + std::to_string(pieces.size()) + " chunks are damaged, their calls, up to " +
-                    std::to_string(damaged * (trace::kChunkBytes / sizeof(Slot) - kHead)) + ", are missing");
-  if (lost_chunks > 0) {
-    const std::string& words = found.words.emplace_back("the file system had no room for " + std::to_string(lost_chunks) +
-                                                        (lost_chunks == 1 ? " chunk of calls" : " chunks of calls"));
-    found.texts.push_back({trace::loss, 0, static_cast<std::int64_t>(lost_slots), 0, words.data(), words.size()});
-  }
-  return chunks;
-}
 
 dt_call call_of(const Slot& slot, std::uint32_t thread) {
   dt_call call = {};
@@ -223,7 +82,7 @@ class Parents {
 };
 
 // Returns what calls say of requests.
-std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
+std::vector<trace::RequestSlot> decode(dt_trace& found, Files& files, const Chunks& chunks, std::size_t functions) {
   std::vector<trace::RequestSlot> requests;
   std::size_t most = 0, first = 0;
   for (const auto& [key, chunk] : chunks) most += chunk.count;
@@ -241,10 +100,10 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks
       note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
       sequence = key.second;
     }
-    const std::vector<Slot>& all = file.chunk(chunk.at);
+    const std::vector<Slot>& all = files.chunk(chunk.place);
     const Slot* const slots = all.data() + kHead;
     if (all.size() < kHead + chunk.count) continue;  // somebody has cut the file since
-    for (std::size_t i = 0; i < chunk.count; i += 1 + behind(slots[i])) {
+    for (std::size_t i = 0; i < chunk.count; i += 1 + trace::behind(slots[i])) {
       const Slot& slot = slots[i];
       if (slot.function == 0) continue;
       if (slot.function == trace::text) {
@@ -344,15 +203,24 @@ void sum_offsets(dt_trace& found, const std::uint8_t* roles) {
 
 }  // namespace
 
-dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t functions, char* error, std::size_t room) try {
+dt_trace* dt_open(const dt_piece* pieces, std::size_t count, const std::uint8_t* roles, std::size_t functions, char* error,
+                  std::size_t room) try {
   auto found = std::make_unique<dt_trace>();
-  File file(path);
-  if (!file.is_open()) {
-    std::snprintf(error, room, "cannot read %s: %s", path, std::strerror(errno));
-    return nullptr;
+  Files files;
+  std::vector<Piece> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto file = files.open(pieces[i].path);
+    if (!file) {
+      std::snprintf(error, room, "cannot read %s: %s", pieces[i].path, std::strerror(errno));
+      return nullptr;
+    }
+    const std::vector<Piece> more =
+        pieces[i].bytes == 0 ? trace::chunks_in_file(*found, files, *file) : trace::chunks_in_log(*found, files, *file, pieces[i]);
+    all.insert(all.end(), more.begin(), more.end());
   }
-  const Chunks chunks = chunks_of(*found, file);
-  if (const std::uint32_t version = version_of(file); chunks.empty() && version != 0 && version != trace::kVersion) {
+  const char* const path = count > 0 ? pieces[0].path : "";
+  const Chunks chunks = trace::chunks_of(*found, all);
+  if (const std::uint32_t version = trace::version_of(all); chunks.empty() && version != 0 && version != trace::kVersion) {
     std::snprintf(error, room, "%s is of version %u of the recorder, this damaris reads %u: use the one that recorded it", path,
                   version, trace::kVersion);
     return nullptr;
@@ -361,13 +229,13 @@ dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t funct
     std::snprintf(error, room, "%s is no file of the recorder, or is cut before its first call", path);
     return nullptr;
   }
-  std::vector<trace::RequestSlot> requests = decode(*found, file, chunks, functions);
+  std::vector<trace::RequestSlot> requests = decode(*found, files, chunks, functions);
   sort_calls(found->calls, requests);
   found->requests = trace::pair_requests(found->calls, std::move(requests));
   sum_offsets(*found, roles);
   return found.release();
 } catch (const std::bad_alloc&) {
-  std::snprintf(error, room, "there is no memory to decode %s", path);
+  std::snprintf(error, room, "there is no memory to decode %s", count > 0 ? pieces[0].path : "");
   return nullptr;
 }
 

@@ -50,10 +50,17 @@ typedef struct dt_trace dt_trace;
 
 /* What a reader knows of a function: it sets the offset of its object, it moves that by its bytes, its place is an offset. */
 enum { dt_seeks = 1, dt_sequential = 2, dt_offset = 4 };
+/* Chunks of a process: in `bytes` bytes of a file from `offset` on, each as long as its head says; 0 bytes: all of the file, each 1 MiB
+ * long. */
+typedef struct dt_piece {
+  const char* path;
+  uint64_t offset, bytes;
+} dt_piece;
+
 /* `roles`: of each function number below `functions`.
- * Returns NULL with a sentence in `error`, of `room` bytes, if the file cannot be read or is none of the recorder. A file that is cut
- * anywhere, or has damaged bytes, gives what is whole; dt_damage says what is not. Owns everything that the others return. */
-dt_trace* dt_open(const char* path, const uint8_t* roles, size_t functions, char* error, size_t room);
+ * Returns NULL with a sentence in `error`, of `room` bytes, if a file cannot be read, or nothing is of the recorder. Files that are cut
+ * anywhere, or have damaged bytes, give what is whole; dt_damage says what is not. Owns everything that the others return. */
+dt_trace* dt_open(const dt_piece* pieces, size_t count, const uint8_t* roles, size_t functions, char* error, size_t room);
 void dt_close(dt_trace* trace);
 /* By thread, then by begin. */
 const dt_call* dt_calls(const dt_trace* trace, size_t* count);

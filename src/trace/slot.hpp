@@ -40,6 +40,8 @@ enum Auxiliary : std::uint16_t {
   completed = 5,  // the call has waited for it; of what was received `place` is (source, tag). `flags`: its Completion
   kFirstCall = 16,
 };
+// Functions of the recorder itself, which generate.py puts into functions.json.
+constexpr std::uint16_t kFlush = kFirstCall + 600, kSynchronise = kFlush + 1;
 enum Text : std::uint8_t {
   process = 1,  // key=value lines about the process
   path = 2,  // of `object`, a file. `place`: its flags, as of F_GETFL; `begin`: the descriptor's offset before the next call on it
@@ -69,13 +71,14 @@ constexpr std::uint32_t kVersion = 2;
 struct ChunkHead {
   char magic[8];
   std::uint32_t version;
-  std::uint32_t bytes;   // of the chunk
+  std::uint32_t bytes;   // of the chunk; in a log without what is empty at its end
   std::uint32_t thread;  // in the order of their first call; a thread that begins after another has ended may go on with its number
   std::uint32_t sequence;  // of the chunk in its thread
-  std::uint64_t process;   // the same in all chunks of the file
-  // In the process's first chunk: chunks for which the file system had no room, and slots that were in them.
+  std::uint64_t process;   // when it was first recorded: the same in all its chunks
+  // The most of all chunks counts: chunks for which the file system had no room, and slots that were in them.
   std::uint64_t lost_chunks, lost_slots;
-  char reserved[16];
+  std::int32_t pid;  // of the process; 0 where the recorder was older
+  char reserved[12];
 };
 static_assert(sizeof(ChunkHead) == 2 * sizeof(Slot));
 

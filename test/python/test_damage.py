@@ -29,7 +29,7 @@ def a_file(number, calls=40):
 
 
 def decode(path):
-    return kernel.decode(path, kernel.functions().roles)
+    return kernel.decode([(path, 0, 0)], kernel.functions().roles)
 
 
 def test_a_file_cut_at_any_byte_gives_the_calls_before_the_cut(run, number):

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <set>
 #include <system_error>
 
@@ -71,13 +72,23 @@ void lock(const std::string& path) {
     if (errno != EINTR) return;  // no locks here: the first process to write the description wins
 }
 
-// "": there is no recording. One whose job is not known is another job's.
-std::string job_in(const std::string& path) {
+struct Earlier {
+  std::string job;  // "": there is no recording. One whose job is not known is another job's
+  std::string id;
+};
+
+Earlier recording_in(const std::string& path) {
   std::ifstream file(path + "/recording.json");
   const Json json = Json::parse(file, nullptr, false);
-  if (!json.is_object() || json.value("format", "") != "damaris recording") return "";
+  if (!json.is_object() || json.value("format", "") != "damaris recording") return {};
   const std::string job = json.value("job", "");
-  return job.empty() ? "unknown" : job;
+  return {job.empty() ? "unknown" : job, json.value("id", "")};
+}
+
+// It is a part of names in /dev/shm.
+std::string new_id() {
+  std::random_device random;
+  return format("{:08x}{:08x}", random(), random());
 }
 
 // Only a recording is replaced: in another folder nothing is ours, whatever its name.
@@ -90,26 +101,28 @@ void check_is_ours(const std::string& path, bool is_recording) {
   }
 }
 
-void describe(const std::string& path, const std::vector<std::string>& program) {
-  const Json about = {
-      {"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"program", program}};
+void describe(const std::string& path, const std::vector<std::string>& program, const std::string& id) {
+  const Json about = {{"format", "damaris recording"}, {"version", 1},   {"created", utc_now_ms()},
+                      {"job", job()},                  {"id", id},       {"program", program}};
   std::ofstream file(path + "/recording.json");
   if (!(file << text_of(about, 2) << "\n").flush()) throw cannot("write '" + path + "/recording.json'", errno);
 }
 
 }  // namespace
 
-void enter_folder(const std::string& path, const std::vector<std::string>& program, bool force) try {
+std::string enter_folder(const std::string& path, const std::vector<std::string>& program, bool force) try {
   fs::create_directories(path);
   lock(path);
-  const std::string earlier = job_in(path);
-  if (!earlier.empty() && earlier == job()) return;
-  check_is_ours(path, !earlier.empty());
-  if (!earlier.empty() && !force)
+  const Earlier earlier = recording_in(path);
+  if (!earlier.job.empty() && earlier.job == job()) return earlier.id;
+  check_is_ours(path, !earlier.job.empty());
+  if (!earlier.job.empty() && !force)
     throw Error(DC_E_ARGUMENT, format("'{}' has a recording of another run; --force replaces it, -o names another folder", path));
   for (const char* old : {"/recording.json", "/raw", "/report.html", "/store", "/.store.new"}) fs::remove_all(path + old);
   fs::create_directory(path + "/raw");
-  describe(path, program);
+  const std::string id = new_id();
+  describe(path, program, id);
+  return id;
 } catch (const fs::filesystem_error& error) {
   throw cannot("make '" + path + "'", error.code().value());
 }
