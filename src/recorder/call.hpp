@@ -68,7 +68,7 @@ class Call {
     Thread& thread = this_thread;
     // The stack grows downwards: what is not above this frame has been left, by an exception.
     if (__builtin_expect(thread.quiet != nullptr && thread.quiet <= frame, 0)) thread.quiet = nullptr;
-    const bool is_new = thread.chunk == nullptr;
+    const bool is_new = !thread.is_attached;
     if (__builtin_expect(thread.quiet != nullptr || (is_new && ((!is_first && !has_file) || !attach(thread))), 0)) return false;
     unsigned depth = thread.depth;
     frame_ = frame;

@@ -26,11 +26,12 @@ namespace {
 
 constexpr std::size_t kSlots = trace::kChunkBytes / sizeof(trace::Slot);
 constexpr unsigned kMostFree = 4096;
+constexpr std::ptrdiff_t kMostAtOnce = 512;  // slots that anybody asks room for, and more
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t at_thread_end;
-std::uint32_t threads, attached;  // that have had a chunk, and that have one
-bool recorded, prepared;
+std::uint32_t threads, holders;  // that have had a chunk, and that have one
+bool recorded, prepared, described;
 
 // Losses are counted here and in the head of the process's first chunk in its file; chunks of a pool are given away, each with the counts.
 trace::ChunkHead* counted_in;
@@ -100,9 +101,10 @@ void detach(Thread& thread) {
     one = nullptr;
     ::munmap(thread.chunk, trace::kChunkBytes);
     thread.chunk = nullptr;
+    --holders;
   }
+  if (thread.chunk != nullptr) --holders;
   if (thread.chunk != nullptr && free_count < kMostFree) free_chunks[free_count++] = {thread.chunk, thread.next};
-  --attached;
   ::pthread_mutex_unlock(&lock);
   thread = Thread{};
 }
@@ -146,21 +148,24 @@ bool attach_locked(Thread& thread) {
   prepare();
   if (!has_file) recorded = process_file::begin() && (pool::enter() || process_file::open());
   has_file = true;
-  if (!recorded) return false;
-  ::pthread_setspecific(at_thread_end, &thread);
-  ++attached;
+  if (recorded) ::pthread_setspecific(at_thread_end, &thread);
+  return recorded;
+}
+
+void take_chunk(Thread& thread) {
   if (free_count > 0) {
     const Free& one = free_chunks[--free_count];
     thread.chunk = one.chunk;
     thread.next = one.next;
     thread.end = thread.chunk + kSlots;
-    return true;
+    ++holders;
+    return;
   }
   thread.chunk = static_cast<trace::Slot*>(pool::take());
-  if (thread.chunk == nullptr && !take_own_chunk(thread)) return false;
-  begin_chunk(thread, threads, 0);
-  if (threads++ == 0) process_file::describe_process();
-  return true;
+  thread.refused = thread.chunk == nullptr && !take_own_chunk(thread);
+  if (thread.refused) return;
+  begin_chunk(thread, threads++, 0);
+  ++holders;
 }
 
 // A chunk that is mapped from the file, or in memory, is used again.
@@ -182,17 +187,18 @@ void exchange_chunk(Thread& thread) {
   if (thread.chunk == nullptr) {
     ::pthread_mutex_lock(&lock);
     thread.refused = !take_own_chunk(thread);
+    if (thread.refused) --holders;
     ::pthread_mutex_unlock(&lock);
   }
-  if (thread.chunk != nullptr)
-    begin_chunk(thread, number, sequence);
-  else
+  if (thread.refused)
     thread.next = thread.end = nullptr;
+  else
+    begin_chunk(thread, number, sequence);
 }
 
 // The process is at its end: what its chunks in the pool have is stored when this returns, or the server has it.
 void give_back(Thread& thread) {
-  const bool is_alone = attached == 1;
+  const bool is_alone = holders == (thread.chunk != nullptr ? 1 : 0);
   auto* const own = pool::has(thread.chunk) ? thread.chunk : nullptr;
   for (unsigned i = 0; i < free_count;) {
     if (!pool::has(free_chunks[i].chunk)) {
@@ -207,7 +213,7 @@ void give_back(Thread& thread) {
     const void* const quiet = thread.quiet;
     thread = Thread{};  // a later call takes another chunk
     thread.quiet = quiet;
-    --attached;
+    --holders;
     pool::give_back(own);
   }
   pool::settle(is_alone, process_file::append);
@@ -229,16 +235,26 @@ bool attach(Thread& thread) {
   const int error = errno;
   thread.quiet = __builtin_frame_address(0);
   ::pthread_mutex_lock(&lock);
-  thread.refused = !attach_locked(thread);
+  thread.is_attached = attach_locked(thread);
+  const bool is_first = thread.is_attached && !described;
+  described = described || is_first;
   ::pthread_mutex_unlock(&lock);
+  if (is_first) process_file::describe_process();
+  thread.refused = thread.refused || !thread.is_attached;
   thread.quiet = nullptr;
   errno = error;
   return !thread.refused;
 }
 
 void append_chunk(Thread& thread) {
-  if (thread.chunk == nullptr) return;
+  if (thread.refused) return;
   const Undisturbed undisturbed;
+  if (thread.chunk == nullptr) {
+    ::pthread_mutex_lock(&lock);
+    take_chunk(thread);
+    ::pthread_mutex_unlock(&lock);
+    if (thread.refused || thread.end - thread.next > kMostAtOnce) return;
+  }
   const std::uint64_t begin = clock_ns();
   if (pool::has(thread.chunk))
     exchange_chunk(thread);
@@ -295,7 +311,7 @@ void put_text(const TextHead& head, const char* text, std::size_t bytes) {
 
 void put_unobserved(const char* what) {
   Thread& thread = this_thread;
-  if (thread.quiet || (thread.chunk == nullptr && !attach(thread))) return;
+  if (thread.quiet || (!thread.is_attached && !attach(thread))) return;
   char text[1024];
   const int length = std::snprintf(text, sizeof text, "not observed: %s", what);
   thread.quiet = __builtin_frame_address(0);
@@ -307,7 +323,7 @@ void say_last_words(const char* how) {
   Thread& thread = this_thread;
   // A process without a call leaves no file.
   const Undisturbed undisturbed;
-  if (!recorded || thread.in_vfork || (thread.chunk == nullptr && !attach(thread))) return;
+  if (!recorded || thread.in_vfork || (!thread.is_attached && !attach(thread))) return;
   thread.quiet = __builtin_frame_address(0);
   ::pthread_mutex_lock(&lock);
   for (Thread*& one : homeless) {
@@ -326,9 +342,9 @@ void say_last_words(const char* how) {
 void forget_parent() {
   this_thread = Thread{};
   lock = PTHREAD_MUTEX_INITIALIZER;
-  threads = attached = free_count = 0;
+  threads = holders = free_count = 0;
   lost_chunks = lost_slots = 0;
-  has_file = recorded = false;
+  has_file = recorded = described = false;
   counted_in = nullptr;
   std::memset(homeless, 0, sizeof homeless);
   unrecorded_bytes = 0;

@@ -17,9 +17,10 @@ constexpr std::uint32_t kDropped = ~0u;  // an object whose calls are not record
 struct Thread {
   trace::Slot* next;
   trace::Slot* end;
-  trace::Slot* chunk;  // nullptr before its first call
+  trace::Slot* chunk;  // nullptr before its first slot
   const void* quiet;  // frame of a wrapper: what the recorder calls itself, and signal handlers then, are not recorded; nullptr: no
   bool in_vfork;      // a child of vfork has this memory
+  bool is_attached;   // it takes a chunk for its first slot
   bool refused;       // it has no chunk, and gets none
   std::uint64_t flush_begin, flush_ns;  // of one that has no slot yet; 0: none
   unsigned depth;
@@ -30,9 +31,10 @@ extern thread_local Thread this_thread __attribute__((tls_model("initial-exec"))
 
 // Whether the process has made a call that counts as its first.
 extern bool has_file;
-// Gives the thread a chunk. False: the process is not recorded, or has no room.
+// Makes the thread one that is recorded. False: the process is not, or has no room.
 bool attach(Thread& thread);
-// Copies the full chunk to the end of the file and empties it, or gives it to the pool's server and takes another one.
+// Gives the thread its first chunk; copies a full one to the end of the file and empties it, or gives it to the pool's server and takes another
+// one. The thread may have no chunk afterwards.
 void append_chunk(Thread& thread);
 // Of the thread's chunk, in thousandths.
 unsigned fill_level(const Thread& thread);

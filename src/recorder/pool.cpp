@@ -130,7 +130,10 @@ bool enter() {
   return load(mine->pid) == ::getpid() && load(pool.head().closed) == 0;
 }
 
-void* take() { return pool.is_there() && stream != 0 && !given_up && load(pool.head().closed) == 0 ? take_free() : nullptr; }
+void* take() {
+  if (!pool.is_there() || given_up || load(pool.head().closed) != 0) return nullptr;
+  return stream != 0 || enter() ? take_free() : nullptr;  // 0: it has settled, and libraries go on
+}
 
 bool is_entered() { return stream != 0; }
 

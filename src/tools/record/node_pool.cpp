@@ -43,8 +43,11 @@ class File {
   ~File() { close(); }
   File(const File&) = delete;
   int get() const { return descriptor_; }
+  // A mapping, which the server inherits, would keep the lock.
   void close() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ < 0) return;
+    ::flock(descriptor_, LOCK_UN);
+    ::close(descriptor_);
     descriptor_ = -1;
   }
 
