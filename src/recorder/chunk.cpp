@@ -196,6 +196,16 @@ void exchange_chunk(Thread& thread) {
     begin_chunk(thread, number, sequence);
 }
 
+void flush(Thread& thread) {
+  const std::uint64_t begin = clock_ns();
+  if (pool::has(thread.chunk))
+    exchange_chunk(thread);
+  else
+    copy_chunk(thread);
+  if (thread.flush_ns == 0) thread.flush_begin = begin;
+  thread.flush_ns += clock_ns() - begin;
+}
+
 // The process is at its end: what its chunks in the pool have is stored when this returns, or the server has it.
 void give_back(Thread& thread) {
   const bool is_alone = holders == (thread.chunk != nullptr ? 1 : 0);
@@ -249,19 +259,15 @@ bool attach(Thread& thread) {
 void append_chunk(Thread& thread) {
   if (thread.refused) return;
   const Undisturbed undisturbed;
+  const void* const quiet = thread.quiet;
+  thread.quiet = kEverything;
   if (thread.chunk == nullptr) {
     ::pthread_mutex_lock(&lock);
     take_chunk(thread);
     ::pthread_mutex_unlock(&lock);
-    if (thread.refused || thread.end - thread.next > kMostAtOnce) return;
   }
-  const std::uint64_t begin = clock_ns();
-  if (pool::has(thread.chunk))
-    exchange_chunk(thread);
-  else
-    copy_chunk(thread);
-  if (thread.flush_ns == 0) thread.flush_begin = begin;
-  thread.flush_ns += clock_ns() - begin;
+  if (!thread.refused && thread.end - thread.next <= kMostAtOnce) flush(thread);
+  thread.quiet = quiet;
 }
 
 unsigned fill_level(const Thread& thread) {
