@@ -299,6 +299,15 @@ void put_flush(Thread& thread) {
   put_own(thread, trace::kFlush, begin, ns, trace::kChunkBytes);
 }
 
+void flush_now(Thread& thread) {
+  if (thread.refused || thread.chunk == nullptr || filled(thread) == 0) return;
+  {
+    const Undisturbed undisturbed;
+    flush(thread);
+  }
+  put_flush(thread);
+}
+
 void put_text(const TextHead& head, const char* text, std::size_t bytes) {
   Thread& thread = this_thread;
   const std::size_t slots = (bytes + sizeof(trace::Slot) - 1) / sizeof(trace::Slot);

@@ -41,6 +41,8 @@ unsigned fill_level(const Thread& thread);
 // A call of the recorder itself, beside the one that has just ended in this thread.
 void put_own(Thread& thread, std::uint16_t function, std::uint64_t begin, std::uint64_t ns, std::uint64_t bytes);
 void put_flush(Thread& thread);
+// Flushes a chunk that is not full, and leaves word of it.
+void flush_now(Thread& thread);
 
 // Room for `slots` that the caller fills; nullptr if they would not fit into an empty chunk.
 inline trace::Slot* room_for(Thread& thread, std::size_t slots) {

@@ -8,14 +8,16 @@
 #include "recorder/handles.hpp"
 #include "recorder/objects.hpp"
 #include "recorder/real.hpp"
+#include "trace/slot.hpp"
 
 namespace damaris::recorder {
 namespace {
 
-Handles<> variables;
+Handles<> variables, logs;
 Handles<const char*> names;  // of handles, never freed
 const Forgetting forgetting{[] {
   variables.forget();
+  logs.forget();
   names.forget();
 }};
 
@@ -25,7 +27,37 @@ bool layout_of(const void* function, const char* name, dc_layout_t& layout) {
   return get != nullptr && get(name, &layout) == DC_OK;
 }
 
+// A later session may give the same address to another name.
+void keep(const void* handle, const char* name) {
+  const char* const known = name_of(handle);
+  if (known == nullptr || std::strcmp(known, name) != 0) names.put(reinterpret_cast<std::uintptr_t>(handle), ::strdup(name));
+}
+
 }  // namespace
+
+std::uint32_t of_log(const char* name) {
+  if (name == nullptr) return 0;
+  if (const std::uint32_t known = logs.get(hash_of(name)); known != 0) return known;
+  char text[600], plain[512];
+  copy_plain(plain, sizeof plain, name);
+  std::snprintf(text, sizeof text, "kind=log\nname=%s\n", plain);
+  return logs.put(hash_of(name), described(text));
+}
+
+std::uint32_t of_log_handle(const char* name, const void* handle) {
+  keep(handle, name);
+  return of_log(name);
+}
+
+std::uint64_t bytes_of(const dc_piece_t* pieces, int count) {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < count; ++i) sum += pieces[i].bytes;
+  return sum;
+}
+
+std::int64_t offset_of(const dc_position_t* where) {
+  return where == nullptr ? trace::kNowhere : static_cast<std::int64_t>(where->offset);
+}
 
 std::uint32_t of_variable(const void* function, const char* name) {
   if (name == nullptr) return 0;
@@ -47,9 +79,7 @@ std::uint32_t of_variable(const void* function, const char* name) {
 }
 
 std::uint32_t of_handle(const void* function, const char* name, const void* handle) {
-  // A later session may give the same address to another variable.
-  const char* const known = name_of(handle);
-  if (known == nullptr || std::strcmp(known, name) != 0) names.put(reinterpret_cast<std::uintptr_t>(handle), ::strdup(name));
+  keep(handle, name);
   return of_variable(function, name);
 }
 

@@ -72,6 +72,10 @@ class Probe:
         """Whether a process is recorded from this call on, see Call::enter."""
         return "false" if self.kind == "close" or self.name.startswith("dup") else "true"
 
+    def is_agreed_on(self):
+        """Whether all processes of a communicator call it in the same order."""
+        return self.table["layer"] == "mpi" and self.kind == "collective" and "MPI_Comm comm" in self.parameters
+
     def role(self):
         """What `place` is to a reader."""
         place = self.keys.get("place")
@@ -115,7 +119,8 @@ class Probe:
         are among those that the kernel saw."""
         counted = self.kind == "write" and self.table["errors"] == "errno"
         bytes_, end = self.expression("bytes"), "return;" if self.result == "void" else "return result;"
-        lines = [f"if (!recorded) {{ {f'count_unrecorded(moved({bytes_})); ' if counted else ''}{end} }}"]
+        agreed = "if (together) mpi::flush_together(); " if self.is_agreed_on() else ""
+        lines = [f"if (!recorded) {{ {agreed}{f'count_unrecorded(moved({bytes_})); ' if counted else ''}{end} }}"]
         lines.append(f"call.returned({ERRORS[self.table['errors']]});")
         if "after" in self.keys:
             lines.append(f"if (!call.failed) object = {self.expression('after')};")
@@ -127,6 +132,8 @@ class Probe:
             lines.append(f"if (!call.failed) mpi::started(call,{self.keys['starts']});")
         if "ends" in self.keys:
             lines.append(f"if (!call.failed) {self.keys['ends']};")
+        if self.is_agreed_on():
+            lines.append("if (together) mpi::flush_together();")
         return [*lines, "call.end();", end]
 
     def wrapper(self, name, number):
@@ -153,6 +160,8 @@ class Probe:
         lines += ["Call call;", f"const bool recorded = call.enter(__builtin_frame_address(0), {self.is_first()});"]
         if "first" in self.table:
             lines.append(f"if (recorded) {self.table['first']};")
+        if self.is_agreed_on():
+            lines.insert(-1 if "first" in self.table else len(lines), "const bool together = mpi::counts_together(real_address, comm);")
         if "waits" in self.keys:
             lines.append(f"mpi::Waiting waiting(recorded, {self.keys['waits']});")
         if "statuses" in self.keys:

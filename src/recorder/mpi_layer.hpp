@@ -57,4 +57,9 @@ std::uint64_t partners(MPI_Comm comm);
 // What a status counts, of a call with this result.
 std::uint64_t received(const MPI_Status* status, MPI_Datatype type, int result);
 
+// --flush-together: whether this collective call is one at which all processes agree on a flush; `function` as of meet(). Every process takes
+// part, also one that records nothing: the others wait for it.
+bool counts_together(const void* function, MPI_Comm comm);
+void flush_together();
+
 }  // namespace damaris::recorder::mpi

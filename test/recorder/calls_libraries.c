@@ -55,6 +55,28 @@ static void hdf5(void) {
   H5Dclose(dataset), H5Fclose(file), H5Sclose(space), H5Pclose(chunked);
 }
 
+static void logs(void) {
+  const dc_piece_t pieces[] = {{values, 8}, {values + 1, 24}};
+  dc_log_t* log = NULL;
+  dc_position_t where = {0};
+  void* block = NULL;
+  CALL(dc_log, "unknown", &log);
+  CALL(dc_log, "events", &log);
+  CALL(dc_append, "unknown", values, 8, NULL);
+  CALL(dc_append, "events", values, sizeof values, NULL);
+  CALL(dc_append_to, log, values, 16, &where);
+  print("where", (long long)where.offset, 0);
+  CALL(dc_append_to, NULL, values, 16, &where);
+  CALL(dc_append_list, log, pieces, 2, &where);
+  CALL(dc_append_alloc, log, 40, &block);
+  memset(block, 1, 40);
+  CALL(dc_append_publish, log, block, 24, &where);
+  print("where", (long long)where.offset, 0);
+  CALL(dc_append_publish, log, block, 24, &where);
+  CALL(dc_log_commit, "unknown", 30000);
+  CALL(dc_log_commit, "events", 30000);
+}
+
 static void simulation(const char* config) {
   const int64_t four[] = {4}, five[] = {5};
   dc_variable_t* handle = NULL;
@@ -93,6 +115,7 @@ static void simulation(const char* config) {
   CALL(dc_end_iteration, 1);
   CALL(dc_end_iteration, 0);
   CALL(dc_flush, 1, 30000);
+  logs();
   CALL(dc_finalize, );
   CALL(dc_finalize, );
 }

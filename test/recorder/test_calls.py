@@ -74,3 +74,6 @@ def test_hdf5_and_damaris(tmp_path):
     same_files(plain, recorded, random=("by_damaris",))
     all_called("hdf5", [recorded])
     all_called("damaris", [recorded])
+    rows = recorded.tables.query("""select c.function, c.bytes, c."offset" from calls c join objects o on o.id = c.object
+        where o.kind = 'log' and o.name = 'events' and c.error is null and c.kind = 'write' order by c.begin""").fetchall()
+    assert rows == [("dc_append", 32, None), ("dc_append_to", 16, 32), ("dc_append_list", 32, 48), ("dc_append_publish", 24, 80)]

@@ -72,8 +72,10 @@ def test_many_processes_in_two_files(tmp_path):
 def test_lammps(tmp_path):
     alone, served = in_both_ways(["lmp", "-in", "in.melt"], tmp_path, 3, lambda folder: (folder / "in.melt").write_text(MELT), ["--files", "2"])
     assert 3 <= len(raw(served)) <= 6
-    io = [[row for row in counts(one) if row[1] not in ("mpi", "stdio") and "log.lammps" not in (row[3] or "")] for one in (alone, served)]
-    assert io[0] == io[1] and len(io[0]) > 10
+    # Not what depends on time: how often a rank asks for a message, who is first at MPI-IO's test of locks, how long a line of the log is.
+    varying = re.compile("MPI_Test|unlink|remove|log.lammps|locktest")
+    same = [[row for row in counts(one) if not varying.search(f"{row[2]} {row[3]}")] for one in (alone, served)]
+    assert same[0] == same[1] and {row[1] for row in same[0]} == {"mpi", "mpiio", "posix", "stdio"}
     assert (alone.folder / "dump.mpiio").read_bytes() == (served.folder / "dump.mpiio").read_bytes()
     settled(served)
 
@@ -140,6 +142,25 @@ def test_runs_one_after_the_other_have_one_log(tmp_path):
     settled(served)
 
 
+@mpi
+@pytest.mark.parametrize("options", [[], ["--server"]])
+def test_all_flush_at_the_same_collective_call(options, tmp_path):
+    """Each rank makes 60000 calls and 62 barriers: two chunks' worth."""
+    (folder := tmp_path / "work").mkdir()
+    recorded = record([PROGRAMS / "recorded_many", "60000", "none"], tmp_path, 4, options=["--flush-together", "3", *options])
+    assert recorded.status == 0, recorded.err
+    assert writes(recorded) == expected(4, 60000) and list(folder.iterdir())
+    flushes = recorded.tables.query("""select c.process, count(*), count(c.parent), min(b.ordinal), max(b.ordinal) from calls c
+        asof join (select process, "end", row_number() over (partition by process order by begin) as ordinal from calls where function = 'MPI_Barrier') b
+        on c.process = b.process and c.begin >= b."end" where c.function = 'flush' group by all""").fetchall()
+    assert len(flushes) == 4 and len({row[1:] for row in flushes}) == 1  # after the same barriers
+    [_, count, parents, first, last] = flushes[0]
+    assert count >= 3 and parents == 0 and first % 3 == last % 3 == 0
+    agreed = recorded.tables.query("select process, count(*) from calls where layer = 'recorder' and function = 'synchronise' group by all").fetchall()
+    assert {calls for _, calls in agreed} == {62 // 3 + count}
+    settled(recorded)
+
+
 @pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")
 def test_a_client_of_damaris(tmp_path):
     sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/examples/cm1")
@@ -156,7 +177,7 @@ def test_a_client_of_damaris(tmp_path):
     settled(served)
 
 
-@pytest.mark.parametrize("option", [["--files", "0"], ["--files", "two"], ["--chunks", "-1"]])
+@pytest.mark.parametrize("option", [["--files", "0"], ["--files", "two"], ["--chunks", "-1"], ["--flush-together", "0"]])
 def test_numbers_that_are_none_are_refused(option, tmp_path):
     told = run(["damaris", "record", "--server", *option, "true"], tmp_path)
     assert told.status == 2 and option[0].encode() in told.err and b"--help" in told.err

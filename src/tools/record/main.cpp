@@ -40,6 +40,9 @@ constexpr char kHelp[] =
     "              file for each of them\n"
     "  --files N   into how many files each server writes (default: 1)\n"
     "  --chunks N  memory of a server for each process, in MiB (default: 2)\n"
+    "  --flush-together N\n"
+    "              all processes of MPI_COMM_WORLD, each recorded so, agree at every N-th\n"
+    "              collective call on it whether to flush, and flush at the same time\n"
     "  --version   print the version\n\n"
     "Then: damaris info DIR, damaris query DIR --files, damaris report DIR. The exit\n"
     "status is that of the program; 2 if it was not started.\n";
@@ -49,6 +52,7 @@ struct Options {
   bool force = false;
   bool server = false;
   record::PoolOptions pool;
+  int flush_together = 0;  // 0: each process when its chunk is full
   std::vector<std::string> command;
 };
 
@@ -68,6 +72,7 @@ Options options_of(int argc, char** argv) {
                           {"output", required_argument, nullptr, 'o'},
                           {"server", no_argument, nullptr, 's'},
                           {"files", required_argument, nullptr, 'n'},
+                          {"flush-together", required_argument, nullptr, 't'},
                           {"chunks", required_argument, nullptr, 'c'},
                           {}};
   Options options;
@@ -79,6 +84,7 @@ Options options_of(int argc, char** argv) {
     if (one == 'f') options.force = true;
     if (one == 'o') options.folder = optarg;
     if (one == 's') options.server = true;
+    if (one == 't') options.flush_together = number_of("--flush-together", optarg, 1'000'000'000);
     if (one == 'n') options.pool.files = number_of("--files", optarg, 1024);
     if (one == 'c') options.pool.chunks = number_of("--chunks", optarg, 1024);
   }
@@ -105,6 +111,8 @@ void become(Options& options) {
   ::setenv("DAMARIS_RECORDING", raw.c_str(), 1);
   ::unsetenv("DAMARIS_RECORDING_POOL");
   if (options.server) enter_pool(options, raw, id);
+  ::unsetenv("DAMARIS_RECORDING_FLUSH_TOGETHER");
+  if (options.flush_together > 0) ::setenv("DAMARIS_RECORDING_FLUSH_TOGETHER", std::to_string(options.flush_together).c_str(), 1);
   const char* const before = std::getenv("LD_PRELOAD");
   ::setenv("LD_PRELOAD", before == nullptr || *before == '\0' ? preload.c_str() : (preload + ":" + before).c_str(), 1);
   std::vector<char*> arguments;
