@@ -20,6 +20,7 @@ BUILD = Path(os.environ.get("DAMARIS_BUILD_DIR", ROOT / "build/dev"))
 PACKAGE = str(BUILD / "lib/damaris/python")
 sys.path[1:1] = [*(str(ROOT / folder) for folder in ("bench/cm1", "bench/page", "examples/cm1")), PACKAGE]
 
+import bench_log  # noqa: E402
 from help_text import HelpText  # noqa: E402
 from program import add_places, check_places, in_rounds, positive, run_benchmark  # noqa: E402
 from rows import row  # noqa: E402
@@ -51,6 +52,7 @@ EXAMPLES = """
 examples:
   ./dev bench record
   ./dev bench record --repeats 21 --json record.json
+  ./dev bench record --log --repeats 3
 """
 
 
@@ -60,11 +62,14 @@ def main():
     add("--repeats", type=positive, default=11, metavar="N", help="pairs (11)")
     add("--calls", type=positive, default=300_000, metavar="N", help="calls of a kind in a run (300000)")
     add("--slots", type=positive, default=10_000_000, metavar="N", help="calls in the recording that is unified (10000000)")
+    add("--log", action="store_true", help="instead: recordings of 8 to 128 processes, with a file for each and through the server")
     add_places(parser, "two pairs of few calls")
     options = parser.parse_args()
     check_places(parser, options)
     if options.quick:
         vars(options).update(repeats=2, calls=2000, slots=100_000)
+    if options.log:
+        return run_benchmark("record", options, lambda console, folder: bench_log.report(run, folder, options, lambda *rounds: in_rounds(console, "runs", *rounds)))
     return run_benchmark("record", options, lambda console, folder: measure(console, folder, options))
 
 
