@@ -39,7 +39,8 @@ bool look_at(int pid, char& state, unsigned long long& start) {
   text[got > 0 ? got : 0] = '\0';
   const char* const rest = std::strrchr(text, ')');
   return rest != nullptr &&
-         std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state, &start) == 2;
+         std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state,
+                     &start) == 2;
 }
 
 bool is_server_alive() {
@@ -47,7 +48,6 @@ bool is_server_alive() {
   unsigned long long start = 0;
   return look_at(load(pool.head().server), state, start) && start == load(pool.head().server_start) && state != 'Z' && state != 'X';
 }
-
 
 // Until `is_done`, the server's death, or the pool's time-out. `word` counts what the server has done.
 template <class Condition>
@@ -89,6 +89,13 @@ void* take_free() {
   return nullptr;
 }
 
+// A server that is woken takes the core from who wakes it, so it is left to its own pace while there is room.
+bool is_filling() {
+  std::uint32_t full = 0;
+  for (std::uint32_t i = 0; i < pool.head().chunks; ++i) full += (load(pool.owners()[i]) & trace::kFull) != 0 ? 1 : 0;
+  return full >= pool.head().chunks / 4;
+}
+
 bool has_chunks_left() {
   for (std::uint32_t i = 0; i < pool.head().chunks; ++i)
     if (load(pool.owners()[i]) == (trace::owner_of(stream) | trace::kFull)) return true;
@@ -110,10 +117,7 @@ bool is_last() {
   return true;
 }
 
-void publish(void* chunk) {
-  trace::store(pool.owners()[pool.number_of(chunk)], trace::owner_of(stream) | trace::kFull);
-  trace::ring(pool.head().filled);
-}
+void publish(void* chunk) { trace::store(pool.owners()[pool.number_of(chunk)], trace::owner_of(stream) | trace::kFull); }
 
 }  // namespace
 
@@ -141,7 +145,9 @@ bool has(const void* chunk) { return pool.has(chunk); }
 
 void* next_for(void* full, Save save) {
   publish(full);
-  void* next = nullptr;
+  void* next = take_free();
+  if (next == nullptr || is_filling()) trace::ring(pool.head().filled);
+  if (next != nullptr) return next;
   if (wait_for(pool.head().freed, [&] { return (next = take_free()) != nullptr; })) return next;
   given_up = true;
   if (!is_server_alive()) save_rest(save);
@@ -151,6 +157,7 @@ void* next_for(void* full, Save save) {
 void give_back(void* chunk) { publish(chunk); }
 
 void settle(bool is_alone, Save save) {
+  trace::ring(pool.head().filled);
   if (!wait_for(pool.head().freed, [] { return !has_chunks_left(); })) {
     given_up = true;
     if (!is_server_alive()) save_rest(save);

@@ -95,8 +95,7 @@ Chunks chunks_of(dt_trace& found, const std::vector<Piece>& pieces) {
       ++damaged;
       continue;
     }
-    if (piece.slots < kChunkBytes / sizeof(Slot))
-      note(found, "it ends within the chunk at byte " + std::to_string(piece.place.at));
+    if (piece.slots < kChunkBytes / sizeof(Slot)) note(found, "it ends within the chunk at byte " + std::to_string(piece.place.at));
     lost_chunks = std::max(lost_chunks, piece.head.lost_chunks);
     lost_slots = std::max(lost_slots, piece.head.lost_slots);
     const Chunk chunk = {piece.place, piece.count};

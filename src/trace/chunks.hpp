@@ -93,8 +93,8 @@ struct Piece {
   Place place;
   std::size_t slots, count;  // those that are there, and those that are filled
   bool is_sound() const {
-    return std::memcmp(head.magic, kMagic, sizeof head.magic) == 0 && head.version == kVersion &&
-           head.bytes >= sizeof head && head.bytes <= kChunkBytes && head.bytes % sizeof(Slot) == 0;
+    return std::memcmp(head.magic, kMagic, sizeof head.magic) == 0 && head.version == kVersion && head.bytes >= sizeof head &&
+           head.bytes <= kChunkBytes && head.bytes % sizeof(Slot) == 0;
   }
 };
 

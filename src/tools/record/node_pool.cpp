@@ -167,8 +167,7 @@ void start_server(const trace::Pool& pool, const std::string& path, const std::s
 // What a server that was killed has left stays for unify under another name.
 void put_aside(const std::string& path, const trace::Pool& pool) {
   const bool is_empty = load(pool.head().ended) != 0;
-  if (is_empty ? ::unlink(path.c_str()) != 0
-               : ::rename(path.c_str(), format("{}.{}", path, pool.head().server_start).c_str()) != 0)
+  if (is_empty ? ::unlink(path.c_str()) != 0 : ::rename(path.c_str(), format("{}.{}", path, pool.head().server_start).c_str()) != 0)
     fail("put '" + path + "' aside", errno);
 }
 
@@ -182,8 +181,7 @@ std::string join_pool(const std::string& raw, const std::string& id, const PoolO
     if (::fstat(file.get(), &facts) != 0) fail("look at the pool", errno);
     if (facts.st_size == 0) {
       try {
-        const std::size_t chunks =
-            make_room(file.get(), static_cast<std::size_t>(options.chunks) * processes_here() + kSpare);
+        const std::size_t chunks = make_room(file.get(), static_cast<std::size_t>(options.chunks) * processes_here() + kSpare);
         const trace::Pool pool = mapped(file.get(), trace::pool_bytes(chunks));
         pool.head().chunks = static_cast<std::uint32_t>(chunks);
         trace::enter(pool, ::getpid());  // a server without processes ends

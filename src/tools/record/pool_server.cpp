@@ -13,8 +13,9 @@ namespace {
 using trace::ChunkHead;
 using trace::load;
 
-constexpr int kLook_ms = 50;  // between two looks at the processes
-constexpr int kTries = 100;   // of a file system that refuses what dead processes have left
+constexpr int kLook_ms = 50;   // between two looks at the processes
+constexpr int kPause_ms = 20;  // at most, between two looks at the chunks
+constexpr int kTries = 250;    // of a file system that refuses what dead processes have left
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now;
@@ -156,7 +157,7 @@ bool PoolServer::run() {
       }
       trace::store(head.closed, 0);  // one has come meanwhile
     }
-    trace::wait(head.filled, seen, kLook_ms);
+    trace::wait(head.filled, seen, kPause_ms);
   }
   trace::store(head.closed, 1);
   return false;

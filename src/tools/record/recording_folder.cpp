@@ -102,8 +102,8 @@ void check_is_ours(const std::string& path, bool is_recording) {
 }
 
 void describe(const std::string& path, const std::vector<std::string>& program, const std::string& id) {
-  const Json about = {{"format", "damaris recording"}, {"version", 1},   {"created", utc_now_ms()},
-                      {"job", job()},                  {"id", id},       {"program", program}};
+  const Json about = {
+      {"format", "damaris recording"}, {"version", 1}, {"created", utc_now_ms()}, {"job", job()}, {"id", id}, {"program", program}};
   std::ofstream file(path + "/recording.json");
   if (!(file << text_of(about, 2) << "\n").flush()) throw cannot("write '" + path + "/recording.json'", errno);
 }
