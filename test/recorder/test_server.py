@@ -80,7 +80,7 @@ def test_lammps(tmp_path):
     settled(served)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in ("without_descriptors", "closed_range")])
+@pytest.mark.parametrize("case", CASES)
 def test_every_byte_is_in_the_log(case, tmp_path):
     served = record([PROGRAMS / "recorded_process", case], tmp_path, options=["--server", "--chunks", "16"])
     assert served.status == STATUS.get(case, 0)
