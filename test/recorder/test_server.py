@@ -1,62 +1,17 @@
-"""Recordings through a server of the node: what they say is what those with a file a process say, in few files; and whatever dies, nothing is lost."""
+"""Recordings through a server of the node: what they say is what those with a file a process say, in few files."""
 
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 from recorded import FLAVOUR, PROGRAMS, record, run
-from test_process import CASES, STATUS
+from served import counts, expected, in_both_ways, raw, settled, writes
+from test_process import CASES
 from test_programs import MELT
 
 MANY = 64
 mpi = pytest.mark.skipif(FLAVOUR == "OFF", reason="SKIP: this build has no MPI")
-COUNTS = """select p.rank, c.layer, c.function, o.name, count(*), sum(c.bytes)::bigint from calls c join processes p on p.id = c.process
-    left join objects o on o.id = c.object where c.layer != 'recorder' group by all order by all"""
-
-
-def raw(recorded):
-    return sorted(path.name for path in (recorded.recording / "raw").iterdir())
-
-
-def pools(recorded):
-    identity = re.search(r'"id": "(\w+)"', (recorded.recording / "recording.json").read_text())[1]
-    return list(Path("/dev/shm").glob(f"damaris-recording-{identity}*"))
-
-
-def counts(recorded):
-    """Of each process, function and file: calls and bytes."""
-    return [(*row[:3], row[3] and row[3].replace(str(recorded.folder), ""), *row[4:]) for row in recorded.tables.query(COUNTS).fetchall()]
-
-
-def writes(recorded):
-    """By rank."""
-    return recorded.tables.query("""select p.rank, count(*), sum(c.bytes)::bigint from calls c join processes p on p.id = c.process
-        where c.function = 'pwrite' group by all order by all""").fetchall()
-
-
-def in_both_ways(words, place, ranks, prepare=None, options=(), **more):
-    """Without the server, and with it."""
-    both = []
-    for name, given in (("alone", ()), ("served", ("--server", *options))):
-        (folder := place / name / "work").mkdir(parents=True)
-        if prepare:
-            prepare(folder)
-        both.append(record(words, place / name, ranks, options=given, **more))
-    assert both[0].status == both[1].status == 0, both[1].err
-    assert both[1].err == both[0].err == b""
-    return both
-
-
-def expected(ranks, calls):
-    return [(rank, calls, sum(10 + (rank + i) % 50 for i in range(calls))) for rank in range(ranks)]
-
-
-def settled(recorded):
-    """Nothing is lost, and no memory is left."""
-    assert recorded.tables.query("select why from losses where why not like 'not observed%'").fetchall() == []
-    assert pools(recorded) == []
 
 
 @mpi
@@ -78,60 +33,6 @@ def test_lammps(tmp_path):
     assert same[0] == same[1] and {row[1] for row in same[0]} == {"mpi", "mpiio", "posix", "stdio"}
     assert (alone.folder / "dump.mpiio").read_bytes() == (served.folder / "dump.mpiio").read_bytes()
     settled(served)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_every_byte_is_in_the_log(case, tmp_path):
-    served = record([PROGRAMS / "recorded_process", case], tmp_path, options=["--server", "--chunks", "16"])
-    assert served.status == STATUS.get(case, 0)
-    assert served.written() == {name: count for name, count in CASES[case].items() if count}
-    settled(served)
-
-
-@mpi
-def test_half_of_the_ranks_are_killed(tmp_path):
-    served = record([PROGRAMS / "recorded_many", "5000", "ranks killed"], tmp_path, 8, options=["--server"])
-    assert served.status != 0
-    assert writes(served) == expected(8, 5000)
-    settled(served)
-
-
-@mpi
-def test_the_server_is_killed_in_the_middle(tmp_path):
-    served = record([PROGRAMS / "recorded_many", "60000", "server killed"], tmp_path, 4, options=["--server"])
-    assert served.status == 0, served.err
-    assert writes(served) == expected(4, 60000)
-    assert len([name for name in raw(served) if name.endswith(".trace")]) == 4  # each has gone on in a file of its own
-    settled(served)
-
-
-def test_the_server_and_the_process_are_killed(tmp_path):
-    served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
-    assert served.status == -9 and len(pools(served)) == 1
-    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
-    settled(served)
-    assert any(name.endswith(".pool") for name in raw(served))
-    (served.recording / "store/store.json").unlink()  # the raw files have it all
-    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
-
-
-def test_a_full_pool_of_a_server_that_does_nothing_makes_files(tmp_path):
-    calls = 700_000  # twice what the pool holds
-    environment = {**os.environ, "DAMARIS_RECORDING_WAIT_MS": "50"}
-    served = record([PROGRAMS / "recorded_many_alone", str(calls), "server stopped"], tmp_path, options=["--server", "--chunks", "1"], env=environment)
-    assert served.status == 0
-    assert writes(served) == [(None, *expected(1, calls)[0][1:])]
-    assert len([name for name in raw(served) if name.endswith(".trace")]) == 1
-
-
-def test_damaged_bytes_of_a_log_are_a_loss_of_that_process(tmp_path):
-    served = record([PROGRAMS / "recorded_many_alone", "60000", "none"], tmp_path, options=["--server"])
-    [log] = (served.recording / "raw").glob("*.stream")
-    data = bytearray(log.read_bytes())
-    data[1_000_000] ^= 0xFF
-    log.write_bytes(data)
-    assert served.one("select count(*) from losses where why like '%damaged%'") == 1
-    assert served.one("select count(*) from calls where function = 'pwrite'") > 50_000
 
 
 def test_runs_one_after_the_other_have_one_log(tmp_path):

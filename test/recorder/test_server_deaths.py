@@ -1,0 +1,64 @@
+"""Recordings through a server of the node: whatever dies, is stopped or damaged, nothing is lost, or the loss is told."""
+
+import os
+
+import pytest
+from recorded import FLAVOUR, PROGRAMS, record
+from served import expected, pools, raw, settled, writes
+from test_process import CASES, STATUS
+
+mpi = pytest.mark.skipif(FLAVOUR == "OFF", reason="SKIP: this build has no MPI")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_byte_is_in_the_log(case, tmp_path):
+    served = record([PROGRAMS / "recorded_process", case], tmp_path, options=["--server", "--chunks", "16"])
+    assert served.status == STATUS.get(case, 0)
+    assert served.written() == {name: count for name, count in CASES[case].items() if count}
+    settled(served)
+
+
+@mpi
+def test_half_of_the_ranks_are_killed(tmp_path):
+    served = record([PROGRAMS / "recorded_many", "5000", "ranks killed"], tmp_path, 8, options=["--server"])
+    assert served.status != 0
+    assert writes(served) == expected(8, 5000)
+    settled(served)
+
+
+@mpi
+def test_the_server_is_killed_in_the_middle(tmp_path):
+    served = record([PROGRAMS / "recorded_many", "60000", "server killed"], tmp_path, 4, options=["--server"])
+    assert served.status == 0, served.err
+    assert writes(served) == expected(4, 60000)
+    assert len([name for name in raw(served) if name.endswith(".trace")]) == 4  # each has gone on in a file of its own
+    settled(served)
+
+
+def test_the_server_and_the_process_are_killed(tmp_path):
+    served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
+    assert served.status == -9 and len(pools(served)) == 1
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+    settled(served)
+    assert any(name.endswith(".pool") for name in raw(served))
+    (served.recording / "store/store.json").unlink()  # the raw files have it all
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+
+
+def test_a_full_pool_of_a_server_that_does_nothing_makes_files(tmp_path):
+    calls = 700_000  # twice what the pool holds
+    environment = {**os.environ, "DAMARIS_RECORDING_WAIT_MS": "50"}
+    served = record([PROGRAMS / "recorded_many_alone", str(calls), "server stopped"], tmp_path, options=["--server", "--chunks", "1"], env=environment)
+    assert served.status == 0
+    assert writes(served) == [(None, *expected(1, calls)[0][1:])]
+    assert len([name for name in raw(served) if name.endswith(".trace")]) == 1
+
+
+def test_damaged_bytes_of_a_log_are_a_loss_of_that_process(tmp_path):
+    served = record([PROGRAMS / "recorded_many_alone", "60000", "none"], tmp_path, options=["--server"])
+    [log] = (served.recording / "raw").glob("*.stream")
+    data = bytearray(log.read_bytes())
+    data[1_000_000] ^= 0xFF
+    log.write_bytes(data)
+    assert served.one("select count(*) from losses where why like '%damaged%'") == 1
+    assert served.one("select count(*) from calls where function = 'pwrite'") > 50_000
