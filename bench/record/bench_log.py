@@ -31,10 +31,11 @@ def times_of(place):
     return found
 
 
-def flushes(run):
+def flushes(started, run):
     """Seconds in flushes and their synchronisation, of each process."""
     import damaris
 
+    started(["damaris", "unify", run], run.parent)  # in a process of its own, whose memory goes with it
     rows = damaris.open(run).query("""select p.id, coalesce(sum(c."end" - c."begin") filter (c.layer = 'recorder'), 0) / 1e9
         from processes p left join calls c on c.process = p.id where p.rank >= 0 group by all""").fetchall()
     return [seconds for _, seconds in rows]
@@ -52,7 +53,7 @@ def once(run, place, ranks, events, way):
         seconds=(max(one["process"][1] for one in times) - min(one["process"][0] for one in times)) / 1e9,
         events=statistics.mean(one["events"][1] - one["events"][0] for one in times) / 1e9,
         around=statistics.mean(one["main"][0] - one["process"][0] + one["process"][1] - one["main"][1] for one in times) / 1e9,
-        flushes=[0.0] * ranks if words is None else flushes(place / "run"),
+        flushes=[0.0] * ranks if words is None else flushes(run, place / "run"),
         files=0 if words is None else len(list((place / "run/raw").iterdir())),
     )
 
