@@ -1,9 +1,10 @@
 """Recordings through the server of a node, as tests look at them."""
 
 import re
+import time
 from pathlib import Path
 
-from recorded import record
+from recorded import LIMIT_S, record
 
 COUNTS = """select p.rank, c.layer, c.function, o.name, count(*), sum(c.bytes)::bigint from calls c join processes p on p.id = c.process
     left join objects o on o.id = c.object where c.layer != 'recorder' group by all order by all"""
@@ -49,4 +50,7 @@ def expected(ranks, calls):
 def settled(recorded):
     """Nothing is lost, and no memory is left."""
     assert recorded.tables.query("select why from losses where why not like 'not observed%'").fetchall() == []
+    until = time.monotonic() + LIMIT_S
+    while pools(recorded) and time.monotonic() < until:  # the server looks for the dead now and then
+        time.sleep(0.01)
     assert pools(recorded) == []
