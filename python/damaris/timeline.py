@@ -13,6 +13,7 @@ import numpy as np
 from damaris import kernel, levels
 from damaris.errors import Refused
 from damaris.kernel import LAYERS
+from damaris.lanes import Lanes
 from damaris.pictures import LAYERS as COLORS
 from damaris.store import Recording
 
@@ -45,8 +46,8 @@ class Timeline:
         except (OSError, ValueError) as error:
             raise Refused(f"'{run.store}' has no levels, which the picture is made of; make them with 'damaris unify {run.store.parent}'") from error
         self.begin, self.end, rows = about["begin"], about["end"], about["rows"]
-        ranks = dict(self.rows_of("select id, coalesce(rank, 1000000000 + id) from processes"))
-        self.order = sorted(range(len(rows)), key=lambda at: (ranks[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
+        self.lanes = Lanes(run)
+        self.order = sorted(range(len(rows)), key=lambda at: (self.lanes.place[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
         self.threads = [tuple(rows[at]) for at in self.order]  # process and thread of each row
         self.row = {thread: row for row, thread in enumerate(self.threads)}
 
@@ -55,22 +56,18 @@ class Timeline:
 
     def about(self) -> dict:
         """What a page needs first. Labels are ranks, or pids."""
-        facts = {one[0]: one[1:] for one in self.rows_of("select id, rank, host, pid, program, ended from processes")}
         many = {process for process, thread in self.threads if thread}
 
         def label(process, thread):
-            rank, _, pid, program, _ = facts[process]
-            name = f"rank {rank}" if rank is not None else f"{Path(program).name} {pid}"
-            return f"{name} thread {thread}" if process in many else name
+            return self.lanes.name(process) + (f" thread {thread}" if process in many else "")
 
         losses = [why + (f", {calls:,} calls" if calls else "") for why, calls in self.rows_of("select why, sum(calls) from losses group by why")]
-        hosts = len({host for _, host, *_ in facts.values()})
-        if hosts > 1:
-            losses.append(f"times are by the clocks of {hosts} hosts, how far these differ is not known")
+        if len(self.lanes.hosts) > 1:
+            losses.append(f"times are by the clocks of {len(self.lanes.hosts)} hosts, how far these differ is not known")
         return {
             "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
             "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
-            "killed": [self.row[process, thread] for process, thread in self.threads if facts[process][4] == "killed"],
+            "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
         }  # fmt: skip
 
     def program(self) -> str:

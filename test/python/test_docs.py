@@ -1,4 +1,4 @@
-"""The commands and questions of docs/tracing.md and docs/trace-format.md, in their order, in one folder, and what they are said to print."""
+"""The commands and questions of docs/tracing.md, docs/view.md and docs/trace-format.md, in their order, in one folder, and what they are said to print."""
 
 import csv
 import json
@@ -125,13 +125,15 @@ def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
 
 
 def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):
-    [served, listed, page] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
+    [served, listed, page, export] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
     assert printed and served == ["damaris", "view", "melt"]
     with subprocess.Popen(listed, cwd=place, stdout=subprocess.PIPE, text=True) as viewer:
         assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S{32}$", viewer.stdout.readline())
         viewer.send_signal(signal.SIGINT)
     do(place, page)
     assert (place / "melt.html").stat().st_size > 300_000
+    do(place, export)
+    assert (place / "melt.pftrace").stat().st_size > 100_000
 
 
 def test_the_slow_checkpoint_is_found_and_mended(place):
