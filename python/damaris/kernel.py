@@ -18,9 +18,9 @@ CALL = np.dtype(
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 REQUEST = np.dtype([("start", "i8"), ("done", "i8"), ("place", "i8"), ("bytes", "i8"), ("flags", "u4"), ("", "u4")])
 LIBRARY = "libdamaris_trace.so"
-LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi")  # all but the last do I/O
+LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi", "recorder")  # all but the last two do I/O
 CHUNK_HEAD = 64  # bytes
-PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
+PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED, GAP = 1, 2, 3, 4, 5, 6, 64
 FAILED, CUT = 1, 4  # of a call's flags
 SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
 

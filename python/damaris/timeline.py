@@ -1,7 +1,6 @@
 """What the viewer shows of a recording: rasters of any window, and what lies under it."""
 
 import base64
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from damaris import kernel, levels
 from damaris.errors import Refused
 from damaris.kernel import LAYERS
 from damaris.lanes import Lanes
+from damaris.levels import NUMBER
 from damaris.pictures import LAYERS as COLORS
 from damaris.store import Recording
 
@@ -21,7 +21,6 @@ MOST_LINES = 2000  # messages and collective calls in a picture
 MOST_ROWS = 1000  # of an answer
 FINE = 3  # pixels: bins wider than that are painted from the calls
 SQL = re.compile(r"\s*(select|with|from|describe|show|summarize)\b", re.IGNORECASE)
-LAYER = "list_position(['" + "', '".join(LAYERS) + "'], layer) - 1"
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,11 @@ class Timeline:
 
     def __init__(self, run: Recording):
         self.run = run
-        folder = run.store / "levels"
         try:
-            about = json.loads((folder / "levels.json").read_text())
-            self.levels = [np.load(folder / f"{number}.npy", mmap_mode="r") for number in range(len(list(folder.glob("*.npy"))))]
-        except (OSError, ValueError) as error:
-            raise Refused(f"'{run.store}' has no levels, which the picture is made of; make them with 'damaris unify {run.store.parent}'") from error
+            about, self.levels = levels.load(run.store)
+        except (OSError, ValueError, KeyError, EOFError):
+            levels.make(run)
+            about, self.levels = levels.load(run.store)
         self.begin, self.end, rows = about["begin"], about["end"], about["rows"]
         self.lanes = Lanes(run)
         self.order = sorted(range(len(rows)), key=lambda at: (self.lanes.place[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
@@ -64,7 +62,9 @@ class Timeline:
         losses = [why + (f", {calls:,} calls" if calls else "") for why, calls in self.rows_of("select why, sum(calls) from losses group by why")]
         if len(self.lanes.hosts) > 1:
             losses.append(f"times are by the clocks of {len(self.lanes.hosts)} hosts, how far these differ is not known")
+        lost = self.rows_of(f'select "begin" - {self.begin}, "end" - {self.begin}, process, thread from gaps order by 1')
         return {
+            "lost": [[begin, end, self.row[process, thread]] for begin, end, process, thread in lost if (process, thread) in self.row],
             "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
             "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
             "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
@@ -107,7 +107,7 @@ class Timeline:
             return result
         begin, end = self.begin + int(window.begin), self.begin + int(np.ceil(window.end))
         calls = self.run.database.cursor().execute(
-            f'select process, thread, "begin", "end", ({LAYER})::utinyint as layer from calls where "begin" < {end} and "end" > {begin} '
+            f'select process, thread, "begin", "end", {NUMBER} as layer from calls where "begin" < {end} and "end" > {begin} '
             f"and process between {processes[0]} and {processes[-1]} order by process, thread, \"begin\", depth").fetchnumpy()  # fmt: skip
         key = calls["process"].astype(np.int64) << 32 | calls["thread"]
         edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1)) if len(key) else []

@@ -25,6 +25,7 @@ SCHEMAS = {
                   "program": pa.string(), "begin": pa.int64(), "end": pa.int64(), "ended": pa.string(), "seen": pa.int64(),
                   "counted": pa.int64()},
     "losses": {"process": pa.int32(), "why": pa.string(), "calls": pa.int64()},
+    "gaps": {"process": pa.int32(), "thread": pa.int64(), "begin": pa.int64(), "end": pa.int64()},
 }  # fmt: skip
 
 
@@ -39,6 +40,7 @@ class Store:
         self.requests: list[np.ndarray] = []
         self.processes: list[processes.Process] = []
         self.losses: list[dict] = []
+        self.gaps: list[dict] = []
         self.objects = Objects()
         self.rows = 0
 
@@ -59,6 +61,7 @@ class Store:
                 self.lose(number, one.text, one.place if one.place > 0 else None)
         if decoded.damage:
             self.lose(number, f"{path.name}: {decoded.damage}")
+        self.gaps += process.gaps(decoded.texts)
         self.processes.append(process)
         self.handles.append(handles)
         self.requests.append(decoded.requests)
@@ -95,11 +98,11 @@ class Store:
     def write(self, folder: Path) -> None:
         self.name_objects()
         Slabs(self.parts, self.functions).write(folder / "calls")
-        levels.write(self.parts, self.functions, folder / "levels")
+        levels.write_of_parts(self.parts, self.functions, folder / "levels")
         met, alone = self.meetings().tables()
         for name, table in (met | {"opens": self.opens()}).items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
-        tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
+        tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses, "gaps": self.gaps}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
         about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "moving": self.functions.moving, "raw": state_of(self.raw), **alone,

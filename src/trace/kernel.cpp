@@ -222,6 +222,13 @@ class Parents {
   std::vector<std::vector<std::size_t>> waiting_;  // by depth: calls whose parent has not come
 };
 
+// Between the last call of a thread before chunks that are missing and the first one behind them.
+void note_gap(dt_trace& found, std::uint32_t thread, std::size_t first, std::size_t next) {
+  if (next >= found.calls.size()) return;
+  const std::uint64_t before = next > first ? found.calls[next - 1].end : 0;
+  found.texts.push_back({dt_gap, thread, static_cast<std::int64_t>(found.calls[next].begin), before, "", 0});
+}
+
 // Returns what calls say of requests.
 std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
   std::vector<trace::RequestSlot> requests;
@@ -237,7 +244,9 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks
       sequence = -1;
       first = found.calls.size();
     }
-    if (static_cast<std::int64_t>(key.second) != ++sequence) {
+    const bool lacks = static_cast<std::int64_t>(key.second) != ++sequence;
+    const std::size_t next = found.calls.size();
+    if (lacks) {
       note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
       sequence = key.second;
     }
@@ -262,6 +271,7 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks
         note(found, "a slot of thread " + std::to_string(thread) + " is damaged");
       }
     }
+    if (lacks) note_gap(found, key.first, first, next);
   }
   return requests;
 }

@@ -26,8 +26,10 @@ typedef struct dt_call {
 enum { dt_failed = 1, dt_cut = 4 }; /* dt_cut: the process died inside; `bytes` is what was asked for */
 
 /* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss, 4 about an object, 5 the process's end,
- * 6 the former path of an object.
+ * 6 the former path of an object. dt_gap: chunks of the thread `object` are missing from `begin`, 0 if not even its first call is there,
+ * to `place`.
  * `text` is not terminated. */
+enum { dt_gap = 64 };
 typedef struct dt_text {
   int32_t what;
   uint32_t object;

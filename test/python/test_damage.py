@@ -80,6 +80,15 @@ def test_a_damaged_chunk_costs_its_own_calls_only(run, number, rows):
     assert "1 of 3 chunks" in rows("select why from losses")[0][0]
 
 
+def test_missing_chunks_leave_a_gap_in_their_thread(run, number, rows):
+    def chunk(sequence, *calls, thread=0):
+        words = raw.process(monotonic=5, realtime=5) if (thread, sequence) == (0, 0) else b""
+        return raw.chunk(words + b"".join(raw.call(number("pwrite"), begin, begin + 3) for begin in calls), thread=thread, sequence=sequence)
+
+    raw.write(run, chunk(0, 10, 20), chunk(3, 50, 60), chunk(4, 70), chunk(1, 40, 45, thread=1), chunk(0, 15, thread=2))
+    assert rows("select * from gaps order by thread") == [(0, 0, 23, 50), (0, 1, 5, 40)]  # of the second thread not even the begin is there
+
+
 def test_a_chunk_that_is_there_twice_counts_once(run, number, rows):
     """A killed process leaves the mapped chunk and its copy at the end of the file."""
     first = raw.process() + raw.call(number("pwrite"), 1, 2, bytes=1, place=0)

@@ -105,7 +105,7 @@ def test_the_store_is_read_by_duckdb_alone(printed, place, monkeypatch):
 
 def test_the_format_page_names_each_column(printed, place):
     page = (DOCS / "trace-format.md").read_text()
-    for table in ("calls/*", "objects", "processes", "losses", "messages", "collectives", "requests", "members"):
+    for table in ("calls/*", "objects", "processes", "losses", "gaps", "messages", "collectives", "requests", "members"):
         described = duckdb.sql(f"describe select * from '{place}/melt/store/{table}.parquet'").fetchall()
         together = table in ("messages", "collectives", "requests", "members")
         named = page.split("### messages," if together else f"### {table.removesuffix('/*')}\n")[1].split("###")[0]

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -202,10 +203,36 @@ def test_the_interrupt_of_ctrl_c_counts_from_the_address_on(talking, run):
             assert viewer.wait(30) == 0
 
 
-def test_a_store_without_levels_is_named(talking, run, verb):
-    (run / "store/levels/levels.json").unlink()
+@pytest.mark.parametrize("seed", range(2))
+def test_a_store_without_levels_gets_the_same_ones(traced, run, seed):
+    traced(seed)
+    before = Timeline(damaris.open(run))
+    made = [level.copy() for level in before.levels]
+    for harm in ("removed", "cut", "older"):
+        if harm == "removed":
+            shutil.rmtree(run / "store/levels")
+        elif harm == "cut":
+            (run / "store/levels/0.npy").write_bytes(b"")
+        else:
+            about = json.loads((run / "store/levels/levels.json").read_text())
+            (run / "store/levels/levels.json").write_text(json.dumps(about | {"layers": ["posix"]}))
+        shutil.rmtree(run / "raw", ignore_errors=True)
+        after = Timeline(damaris.open(run))
+        assert (after.begin, after.end, after.threads) == (before.begin, before.end, before.threads)
+        assert len(made) == len(after.levels) and all((a == b).all() for a, b in zip(made, after.levels, strict=True)), harm
+    assert sorted(path.name for path in (run / "store").glob("levels*")) == ["levels"]
+
+
+def test_levels_that_cannot_be_made_are_named(talking, run, verb, monkeypatch):
+    shutil.rmtree(run / "store/levels")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numpy.save", full)
     status, _, complaint = verb("view", run, "--no-browser")
-    assert status == 1 and f"'{run}/store' has no levels" in complaint and f"damaris unify {run}" in complaint
+    assert status == 1 and f"the picture of '{run}/store' is missing, and cannot be made there: No space left on device; copy the store" in complaint
+    assert not list((run / "store").glob("levels*"))
 
 
 def test_a_recording_without_a_call_has_an_empty_timeline(run):

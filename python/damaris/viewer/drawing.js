@@ -9,6 +9,20 @@ class Drawing {
     this.raster = null;  // { image, begin, end, first, last } of what has come last
     this.lines = { messages: [], collectives: [] };
     this.colors = about.colors.map((color) => d3.rgb(color));
+    this.hatch = this.hatched();
+  }
+
+  // What stands for lost calls: no layer's colour, and another pattern for those who cannot tell colours.
+  hatched() {
+    const tile = Object.assign(document.createElement('canvas'), { width: 6, height: 6 }), context = tile.getContext('2d');
+    context.fillStyle = '#fff';
+    context.fillRect(0, 0, 6, 6);
+    context.strokeStyle = '#c00018';
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const from of [-6, 0, 6]) { context.moveTo(from - 1, 7); context.lineTo(from + 7, -1); }
+    context.stroke();
+    return tile;
   }
 
   get width() { return this.canvas.clientWidth; }
@@ -46,10 +60,21 @@ class Drawing {
       const [left, top] = [this.x(view, raster.begin), this.y(view, raster.first)];
       context.drawImage(raster.image, left, top, this.x(view, raster.end) - left, this.y(view, raster.last) - top);
     }
+    this.drawLost(view);
     this.drawEdges(view);
     this.drawLines(view);
     this.drawTimes(view);
     this.drawNames(view);
+  }
+
+  // At least so wide that it is seen.
+  drawLost(view) {
+    this.context.fillStyle = this.context.createPattern(this.hatch, 'repeat');
+    for (const [begin, end, row] of this.about.lost) {
+      if (end < view.begin || begin > view.end || row + 1 < view.first || row > view.last) continue;
+      const left = this.x(view, begin), width = Math.max(this.x(view, end) - left, 3), top = this.y(view, row);
+      this.context.fillRect(left, top, width, this.y(view, row + 1) - top);
+    }
   }
 
   // Between rows, where they are high enough.

@@ -23,8 +23,9 @@ class Viewer {
     this.all = { begin: 0, end: about.duration, first: 0, last: Math.max(1, about.rows.length) };
     this.view = this.fromAddress() || { ...this.all };
     document.getElementById('program').textContent = about.program;
-    d3.select('#legend').selectAll('li').data(about.layers).join('li').html((_, i) => `<span style="background:${about.colors[i]}"></span>`)
-      .append('b').style('font-weight', 400).text((name) => name);
+    const signs = [...about.layers.map((name, i) => [name, about.colors[i]]), ['calls are missing', this.drawing.hatch.toDataURL()]];
+    d3.select('#legend').selectAll('li').data(signs).join('li').html(([, sign]) => `<span style="background:${sign[0] === '#' ? sign : `url(${sign})`}"></span>`)
+      .append('b').style('font-weight', 400).text(([name]) => name);
     this.showFindings(findings);
     this.listen();
     this.changed();
@@ -173,7 +174,9 @@ class Viewer {
   showStack(row, time, calls) {
     const list = d3.select('#stack').html('');
     list.append('li').attr('class', 'hint').text(`${this.about.rows[row] ?? ''} at ${duration(time)}`);
-    if (!calls.length) list.append('li').attr('class', 'hint').text('no recorded call: it computes');
+    const isLost = this.about.lost.some(([begin, end, at]) => at === row && begin <= time && time <= end);
+    if (isLost) list.append('li').attr('class', 'hint').text('calls are missing here: the recorder could not keep them');
+    else if (!calls.length) list.append('li').attr('class', 'hint').text('no recorded call: it computes');
     const items = list.selectAll('li.call').data(calls).join('li').attr('class', 'call')
       .style('border-color', (call) => this.about.colors[this.about.layers.indexOf(call.layer)]);
     items.append('b').text((call) => call.function);
