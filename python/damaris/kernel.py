@@ -94,7 +94,8 @@ def library() -> ctypes.CDLL:
     for name in ("dt_calls", "dt_texts", "dt_requests"):
         getattr(found, name).argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
     found.dt_paint.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t, ctypes.c_int64, ctypes.c_double, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
-    found.dt_paint.restype = None
+    found.dt_shade.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_size_t, ctypes.c_void_p]
+    found.dt_paint.restype = found.dt_shade.restype = None
     found.dt_damage.argtypes = found.dt_close.argtypes = [ctypes.c_void_p]
     return found
 
@@ -144,3 +145,11 @@ def paint(begin: np.ndarray, end: np.ndarray, layer: np.ndarray, origin: int, wi
     layer = np.ascontiguousarray(layer, np.uint8)
     library().dt_paint(begin.ctypes.data, end.ctypes.data, layer.ctypes.data, len(begin), origin, width, bins, len(LAYERS), ns.ctypes.data)
     return ns
+
+
+def shade(ns: np.ndarray, width: float) -> np.ndarray:
+    """Two bytes a bin: 1 + the layer that was innermost longest, 0 for none, and its share of the bin in 255ths."""
+    ns = np.ascontiguousarray(ns, float)
+    shades = np.zeros((len(ns), 2), np.uint8)
+    library().dt_shade(ns.ctypes.data, len(ns), width, ns.shape[1], shades.ctypes.data)
+    return shades

@@ -20,20 +20,12 @@ from damaris.kernel import LAYERS, Functions
 from damaris.progress import progress
 from damaris.store import Recording
 
-BINS = 16384  # of the finest level
+BINS = 32768  # of the finest level
 MOST = 1 << 25  # bytes of the finest level
 COARSEST = 256
 STEP = 4
 # In SQL, the number of a call's layer; of one that is not known here a larger one.
 NUMBER = f"coalesce(list_position({list(LAYERS)}, layer) - 1, {len(LAYERS)})::utinyint"
-
-
-def shade(ns: np.ndarray, width: float) -> np.ndarray:
-    """Two bytes a bin."""
-    layer = ns.argmax(-1)
-    longest = np.take_along_axis(ns, layer[..., None], -1)[..., 0]
-    share = np.ceil(np.minimum(longest / width, 1.0) * 255)
-    return np.stack([np.where(longest > 0, layer + 1, 0), share], -1).astype(np.uint8)
 
 
 Lane = tuple[np.ndarray, np.ndarray, np.ndarray]  # of a thread's calls begin, end and layer; by begin, those around others first
@@ -50,7 +42,7 @@ def write(rows: list[tuple[int, int]], lanes: Iterable[Lane], begin: int, end: i
         width = (end - begin) / bins
         ns = kernel.paint(*calls, begin, width, bins)
         for level in levels:
-            level[at] = shade(ns, width)
+            level[at] = kernel.shade(ns, width)
             ns, width = ns.reshape(-1, STEP, len(LAYERS)).sum(1) if len(ns) >= STEP else ns, width * STEP
     folder.mkdir()
     for number, level in enumerate(levels):

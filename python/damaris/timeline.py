@@ -10,14 +10,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from damaris import kernel, levels
+from damaris.call_files import CallFiles
 from damaris.errors import Refused
 from damaris.kernel import LAYERS
 from damaris.lanes import Lanes
-from damaris.levels import NUMBER
 from damaris.pictures import LAYERS as COLORS
 from damaris.store import Recording
 
 MOST_LINES = 2000  # messages and collective calls in a picture
+MOST_SEARCHED = 5_000_000  # calls of a recording whose findings are looked for unasked: some 10 s
+MOST_MEMBERS = 20_000  # of collective calls in a picture, if they were even over time: to find those of more would take seconds
 MOST_ROWS = 1000  # of an answer
 FINE = 3  # pixels: bins wider than that are painted from the calls
 SQL = re.compile(r"\s*(select|with|from|describe|show|summarize)\b", re.IGNORECASE)
@@ -49,6 +51,10 @@ class Timeline:
         self.threads = [tuple(rows[at]) for at in self.order]  # process and thread of each row
         self.row = {thread: row for row, thread in enumerate(self.threads)}
 
+    @cached_property
+    def files(self) -> CallFiles:
+        return CallFiles(self.run.store)
+
     def rows_of(self, sql: str) -> list[tuple]:
         return self.run.database.cursor().execute(sql).fetchall()
 
@@ -65,7 +71,7 @@ class Timeline:
         lost = self.rows_of(f'select "begin" - {self.begin}, "end" - {self.begin}, process, thread from gaps order by 1')
         return {
             "lost": [[begin, end, self.row[process, thread]] for begin, end, process, thread in lost if (process, thread) in self.row],
-            "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
+            "calls": self.run.about["calls"], "searched": MOST_SEARCHED, "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
             "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
             "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
         }  # fmt: skip
@@ -106,17 +112,14 @@ class Timeline:
         if not processes:
             return result
         begin, end = self.begin + int(window.begin), self.begin + int(np.ceil(window.end))
-        calls = self.run.database.cursor().execute(
-            f'select process, thread, "begin", "end", {NUMBER} as layer from calls where "begin" < {end} and "end" > {begin} '
-            f"and process between {processes[0]} and {processes[-1]} order by process, thread, \"begin\", depth").fetchnumpy()  # fmt: skip
-        key = calls["process"].astype(np.int64) << 32 | calls["thread"]
-        edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1)) if len(key) else []
+        calls = self.files.read(begin, end, processes[0], processes[-1])
+        edges = np.flatnonzero(np.diff(calls.key, prepend=-1, append=-1)) if len(calls.key) else []
         pixel = (window.end - window.begin) / width
         for at, until in zip(edges[:-1], edges[1:], strict=True):
-            row = self.row[int(calls["process"][at]), int(calls["thread"][at])]
+            row = self.row[int(calls.key[at]) >> 32, int(calls.key[at]) & 0xFFFFFFFF]
             if first <= row < last:
-                ns = kernel.paint(calls["begin"][at:until], calls["end"][at:until], calls["layer"][at:until], begin, pixel, width)
-                result[row - first] = levels.shade(ns, pixel)
+                ns = kernel.paint(calls.begin[at:until], calls.end[at:until], calls.layer[at:until], begin, pixel, width)
+                result[row - first] = kernel.shade(ns, pixel)
         return result
 
     def stack(self, row: int, time: float, slack: float = 0) -> list[dict]:
@@ -127,7 +130,8 @@ class Timeline:
         at = self.begin + int(time)
         rows = self.rows_of(f"""
             select c.layer, c.function, c."begin" - {self.begin}, c."end" - c."begin", o.name, c.bytes, c."offset", c.peer, c.tag, c.error, c.kind
-            from calls c left join objects o on o.id = c.object where c.process = {process} and c.thread = {thread}
+            from {self.files.table(at - int(slack), at + int(slack) + 1, process, process)} c left join objects o on o.id = c.object
+            where c.process = {process} and c.thread = {thread}
             and c."begin" <= {at + int(slack)} and c."end" >= {at - int(slack)} order by c."begin", c.depth limit 30""")
         names = ("layer", "function", "begin", "ns", "object", "bytes", "offset", "peer", "tag", "error", "kind")
         return [dict(zip(names, one, strict=True)) for one in rows]
@@ -137,13 +141,19 @@ class Timeline:
         """The first of its threads."""
         return {process: row for row, (process, _) in reversed(list(enumerate(self.threads)))}
 
+    @cached_property
+    def members(self) -> int:
+        """Of all collective calls."""
+        return self.rows_of("select count(*) from collectives")[0][0]
+
     def lines(self, window: Window, most: int = MOST_LINES) -> dict:
         """Messages as [begin, row, end, row], collective calls as [[begin, row], ...] each; both are empty if there are too many to see."""
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
+        share = (window.end - window.begin) / (self.end - self.begin)
         messages = self.rows_of(f"""select sent - {self.begin}, source, received - {self.begin}, target from messages
             where sent < {end} and received > {begin} limit {most + 1}""")
-        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join calls c on c.id = call
-            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""")
+        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join {self.files.table(begin, end)} c on c.id = call
+            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""") if self.members * share <= MOST_MEMBERS else []
         row = self.row_of_process
         shown = [[sent, row[source], received, row[target]] for sent, source, received, target in messages]
         return {
@@ -156,7 +166,7 @@ class Timeline:
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
         shown = ", ".join(f"({process}, {thread})" for process, thread in self.threads[window.first : window.last])
         return self.answer(f"""select layer, function, count(*) as calls, sum(bytes)::bigint as bytes,
-            round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from calls
+            round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from {self.files.table(begin, end)}
             where "begin" < {end} and "end" > {begin} and (process, thread) in ({shown or '(-1, -1)'}) and top group by all order by seconds desc""")
 
     def answer(self, sql: str) -> dict:

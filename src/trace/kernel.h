@@ -66,6 +66,8 @@ const dt_text* dt_texts(const dt_trace* trace, size_t* count);
  * those around others first; `layer` is their layer's number. Bins are `width` ns wide, from `origin` on; what lies outside counts nothing. */
 void dt_paint(const int64_t* begin, const int64_t* end, const uint8_t* layer, size_t count, int64_t origin, double width,
               size_t bins, size_t layers, double* ns);
+/* Two bytes for each bin: 1 + the layer that was innermost longest, 0 for none, and its share of the bin in 255ths, at least one. */
+void dt_shade(const double* ns, size_t bins, double width, size_t layers, uint8_t* shades);
 
 /* "" if the file is whole. */
 const char* dt_damage(const dt_trace* trace);

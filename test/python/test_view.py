@@ -75,7 +75,7 @@ def test_pixels_show_who_was_innermost_longest(traced, run, seed):
     calls = traced(seed)
     line = Timeline(damaris.open(run))
     first = min(one[0] for mine in calls for one in mine)
-    for begin, pixel, width in [(0, 1, 300), (5000, 1, 2000), (20_000, 2, 999)]:  # narrower than the bins of the levels
+    for begin, pixel, width in [(0, 1, 300), (5000, 1, 2000), (20_000, 1, 999)]:  # narrower than the bins of the levels
         shown = np.frombuffer(line.raster(Window(begin, begin + pixel * width, 0, 3), width), np.uint8).reshape(3, width, 2)
         for row in range(3):
             same(shown[row], painted(calls[row], first + begin, first + begin + pixel * width, width), pixel)

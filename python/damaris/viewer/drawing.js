@@ -10,6 +10,7 @@ class Drawing {
     this.lines = { messages: [], collectives: [] };
     this.colors = about.colors.map((color) => d3.rgb(color));
     this.hatch = this.hatched();
+    this.measure();
   }
 
   // What stands for lost calls: no layer's colour, and another pattern for those who cannot tell colours.
@@ -25,8 +26,11 @@ class Drawing {
     return tile;
   }
 
-  get width() { return this.canvas.clientWidth; }
-  get height() { return this.canvas.clientHeight; }
+  // When the size has changed: a question between two changes of the page lays it out anew, which costs more than a frame has.
+  measure() {
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
+  }
 
   // bytes: two a pixel: layer + 1, and its share.
   show(window, width, bytes) {

@@ -128,6 +128,7 @@ def serve(timeline: Timeline, port: int, on_ready) -> None:
     import uvicorn
 
     file(LIBRARY)
+    Thread(target=lambda: timeline.files, daemon=True).start()  # the first picture does not need it
     listener = listening(port)
     port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(Guard(app_of(timeline), port, token), log_level="warning", timeout_graceful_shutdown=1, server_header=False)

@@ -16,7 +16,7 @@ class Server {
 }
 
 class Viewer {
-  constructor(source, about, findings) {
+  constructor(source, about) {
     this.source = source;
     this.about = about;
     this.drawing = new Drawing(about);
@@ -26,9 +26,9 @@ class Viewer {
     const signs = [...about.layers.map((name, i) => [name, about.colors[i]]), ['calls are missing', this.drawing.hatch.toDataURL()]];
     d3.select('#legend').selectAll('li').data(signs).join('li').html(([, sign]) => `<span style="background:${sign[0] === '#' ? sign : `url(${sign})`}"></span>`)
       .append('b').style('font-weight', 400).text(([name]) => name);
-    this.showFindings(findings);
     this.listen();
     this.changed();
+    this.offerFindings();
     this.say(about.losses.length ? `Not whole: ${about.losses.join('; ')}.` : '');
   }
 
@@ -73,6 +73,7 @@ class Viewer {
       this.drawing.lines = await this.source.json('lines', window);
       this.drawing.draw(this.view);
       document.body.dataset.drawn = location.hash;
+      document.body.dispatchEvent(new Event('drawn'));
     } catch (error) {
       if (error.name !== 'AbortError') this.say(`The picture did not come: ${error.message}`);
     }
@@ -112,7 +113,7 @@ class Viewer {
     canvas.addEventListener('dblclick', () => this.go(this.all));
     canvas.addEventListener('keydown', (event) => this.press(event));
     addEventListener('hashchange', () => { const view = this.fromAddress(); if (view) this.go(view); });
-    new ResizeObserver(() => this.changed()).observe(canvas);
+    new ResizeObserver(() => { this.drawing.measure(); this.changed(); }).observe(canvas);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
     document.getElementById('whole').addEventListener('click', () => this.count(this.shown()));
     document.getElementById('ask').addEventListener('submit', (event) => { event.preventDefault(); this.ask(); });
@@ -193,7 +194,19 @@ class Viewer {
     return words.join(', ');
   }
 
+  // They cost more than a picture, so they come behind it, and of a large recording when somebody asks for them.
+  offerFindings() {
+    const place = d3.select('#findings').html('');
+    const look = () => {
+      place.html('').append('li').attr('class', 'hint').text('looking …');
+      this.source.json('findings').then((found) => this.showFindings(found), (error) => place.html('').append('li').attr('class', 'error').text(error.message));
+    };
+    if (this.about.calls <= this.about.searched) { document.body.addEventListener('drawn', look, { once: true }); return; }
+    place.append('li').append('button').attr('type', 'button').text(`Look for findings in ${d3.format(',')(this.about.calls)} calls`).on('click', look);
+  }
+
   showFindings(findings) {
+    d3.select('#findings').html('');
     const items = d3.select('#findings').selectAll('li').data(findings).join('li');
     items.append('button').attr('type', 'button').text((one) => `${one.code} ${one.severity}: ${one.title}, ${duration(one.seconds * 1e9)}`)
       .on('click', (one) => this.jump(one));
@@ -218,7 +231,6 @@ class Viewer {
 
 async function start() {
   const source = window.embedded ? new Embedded(window.embedded) : new Server();
-  const [about, findings] = await Promise.all([source.json('about'), source.json('findings')]);
-  window.viewer = new Viewer(source, about, findings);
+  window.viewer = new Viewer(source, await source.json('about'));
 }
 start().catch((error) => { document.getElementById('state').textContent = `The recording did not come: ${error.message}`; });
