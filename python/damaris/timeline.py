@@ -2,6 +2,7 @@
 
 import base64
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,7 @@ class Timeline:
 
     def __init__(self, run: Recording):
         self.run = run
+        self.asked: set = set()
         try:
             about, self.levels = levels.load(run.store)
         except (OSError, ValueError, KeyError, EOFError):
@@ -55,8 +57,24 @@ class Timeline:
     def files(self) -> CallFiles:
         return CallFiles(self.run.store)
 
+    @contextmanager
+    def asking(self):
+        """A connection of its own, which `stop` interrupts."""
+        cursor = self.run.database.cursor()
+        self.asked.add(cursor)
+        try:
+            yield cursor
+        finally:
+            self.asked.discard(cursor)
+
+    def stop(self) -> None:
+        """Ends the questions that are being answered."""
+        for cursor in list(self.asked):
+            cursor.interrupt()
+
     def rows_of(self, sql: str) -> list[tuple]:
-        return self.run.database.cursor().execute(sql).fetchall()
+        with self.asking() as cursor:
+            return cursor.execute(sql).fetchall()
 
     def about(self) -> dict:
         """What a page needs first. Labels are ranks, or pids."""
@@ -66,8 +84,7 @@ class Timeline:
             return self.lanes.name(process) + (f" thread {thread}" if process in many else "")
 
         losses = [why + (f", {calls:,} calls" if calls else "") for why, calls in self.rows_of("select why, sum(calls) from losses group by why")]
-        if len(self.lanes.hosts) > 1:
-            losses.append(f"times are by the clocks of {len(self.lanes.hosts)} hosts, how far these differ is not known")
+        losses += self.clocks()
         lost = self.rows_of(f'select "begin" - {self.begin}, "end" - {self.begin}, process, thread from gaps order by 1')
         return {
             "lost": [[begin, end, self.row[process, thread]] for begin, end, process, thread in lost if (process, thread) in self.row],
@@ -75,6 +92,14 @@ class Timeline:
             "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
             "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
         }  # fmt: skip
+
+    def clocks(self) -> list[str]:
+        """What is known of their errors: a message cannot have come before it was sent."""
+        if len(self.lanes.hosts) < 2:
+            return []
+        [(least,)] = self.rows_of("select coalesce(min(received - sent), 0) from messages")
+        far = "how far these differ is not known" if least >= 0 else f"which differ by at least {-least / 1e6:,.3g} ms: a message came before it was sent"
+        return [f"times are by the clocks of {len(self.lanes.hosts)} hosts, {far}"]
 
     def program(self) -> str:
         from damaris.verbs.info import command
@@ -170,9 +195,11 @@ class Timeline:
             where "begin" < {end} and "end" > {begin} and (process, thread) in ({shown or '(-1, -1)'}) and top group by all order by seconds desc""")
 
     def answer(self, sql: str) -> dict:
-        found = self.run.database.cursor().execute(sql)
-        rows = found.fetchmany(MOST_ROWS + 1)
-        return {"columns": [column[0] for column in found.description], "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
+        with self.asking() as cursor:
+            found = cursor.execute(sql)
+            rows = found.fetchmany(MOST_ROWS + 1)
+            columns = [column[0] for column in found.description]
+        return {"columns": columns, "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
 
     def ask(self, words: str) -> dict:
         """A question of IOPro with its picture, or SQL."""
@@ -185,8 +212,9 @@ class Timeline:
             from damaris.latency import Answers
 
             question = parse(words)
-            found = Answers(self.run.database.cursor()).ask(question)
-            columns, rows = found.columns, found.fetchall()
+            with self.asking() as cursor:
+                found = Answers(cursor).ask(question)
+                columns, rows = found.columns, found.fetchall()
         except (duckdb.Error, Refused) as error:
             return {"error": str(error)}
         shown = [[plain(value) for value in row] for row in rows[:MOST_ROWS]]
@@ -196,8 +224,12 @@ class Timeline:
     def findings(self) -> list[dict]:
         from damaris.findings import Facts, find
 
-        # It makes tables in its connection, while others ask.
-        found, rows = find(Facts(Recording(self.run.store))), self.row_of_process
+        own = Recording(self.run.store)  # it makes tables in its connection, while others ask
+        self.asked.add(own.database)
+        try:
+            found, rows = find(Facts(own)), self.row_of_process
+        finally:
+            self.asked.discard(own.database)
         return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in found]
 
     def when(self, sql: str) -> dict:

@@ -170,8 +170,9 @@ def test_an_area_is_counted(page):
 
 
 def test_a_finding_leads_to_its_place_and_its_question(page):
+    page.until("document.querySelector('#findings button')", "no finding comes")
     buttons = page.driver.find_elements(By.CSS_SELECTOR, "#findings button")
-    assert buttons and buttons[0].text.startswith("I3 high")
+    assert buttons[0].text.startswith("I3 high")
     page.press("+", "+", Keys.ARROW_RIGHT)
     buttons[0].click()
     time.sleep(0.1)
@@ -180,6 +181,15 @@ def test_a_finding_leads_to_its_place_and_its_question(page):
     assert page.driver.find_element(By.ID, "words").get_attribute("value").startswith("select ")
     page.driver.find_element(By.CSS_SELECTOR, "#ask button").click()
     page.until("document.querySelector('#answer td')", "the finding's question has no answer")
+
+
+def test_findings_of_a_large_recording_are_looked_for_when_somebody_asks(page):
+    page.until("document.querySelector('#findings button')", "no finding comes")
+    page.browser.ask("viewer.about.searched = viewer.about.calls - 1; viewer.offerFindings()")
+    [button] = page.driver.find_elements(By.CSS_SELECTOR, "#findings button")
+    assert button.text == "Look for findings in 6,093 calls"
+    button.click()
+    page.until("document.querySelector('#findings small')", "no finding comes")
 
 
 def test_questions_are_answered_with_a_picture_or_a_sentence(page):
