@@ -106,6 +106,9 @@ class Export:
         self.database = run.database.cursor()
         self.numbers: dict[tuple[int, int], int] = {}  # of threads; perfetto wants such that no two hosts share, and no two programs of a process
         self.open: dict[tuple[int, int], list[tuple[int, list[int]]]] = {}  # of a thread, ends of calls that have begun, the innermost last
+        self.gaps: dict[tuple[int, int], list[tuple[int, int]]] = {}  # of a thread, when calls are missing, the first last
+        for process, thread, begin, end in self.rows_of('select process, thread, "begin", "end" from gaps order by "begin" desc'):
+            self.gaps.setdefault((process, thread), []).append((begin, end))
         self.objects: dict[int, tuple[str, str]] = {id: (kind, name) for id, kind, name in self.rows_of("select id, kind, name from objects")}
 
     def rows_of(self, sql: str) -> list[tuple]:
@@ -150,9 +153,18 @@ class Export:
         sent, done = self.messages(path)
         for call in calls_of(path):
             key = call["process"], call["thread"]
+            self.show_gaps(key, call["begin"])
             self.leave(key, call["begin"])
             self.writer.call(self.numbers[key], call["begin"], call["layer"], call["function"], self.values(call), sent.get(call["id"], []))
             self.open.setdefault(key, []).append((call["end"], done.get(call["id"], [])))
+
+    def show_gaps(self, key: tuple[int, int], until: int) -> None:
+        gaps = self.gaps.get(key, [])
+        while gaps and gaps[-1][0] < until:
+            begin, end = gaps.pop()
+            self.leave(key, begin)
+            self.writer.call(self.numbers[key], begin, "recorder", "calls are missing", {}, [])
+            self.open.setdefault(key, []).append((end, []))
 
     def leave(self, key: tuple[int, int], until: int | None = None) -> None:
         """The calls of a thread that have ended before a time."""

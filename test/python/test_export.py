@@ -135,6 +135,17 @@ def test_the_same_pid_on_two_hosts_is_two_processes(run, number, verb):
     assert [one.process_name for one in Read(run.parent / "model.pftrace").processes.values()] == ["model 7 on a: model", "model 7 on b: model"]
 
 
+def test_missing_calls_are_slices_of_their_own(run, number, verb):
+    slots = [process(pid=7, monotonic=0, realtime=0) + call(number("pwrite"), 10, 20, depth=1) + call(number("pwrite"), 30, 40, depth=1),
+             call(number("pwrite"), 70, 80, depth=1) + call(number("dc_write"), 5, 90)]  # fmt: skip
+    write(run, *(chunk(one, sequence=2 * at) for at, one in enumerate(slots)))
+    assert verb("export", run, "--perfetto", "model.pftrace")[0] == 0
+    read = Read(run.parent / "model.pftrace")
+    assert [(one["name"], one["begin"], one["end"], one["depth"]) for one in read.slices] == [
+        ("dc_write", 5, 90, 0), ("pwrite", 10, 20, 1), ("pwrite", 30, 40, 1), ("calls are missing", 40, 70, 1), ("pwrite", 70, 80, 1)]  # fmt: skip
+    assert ["calls are missing: an unknown number" in one.process_labels for one in read.processes.values()] == [True]
+
+
 def test_what_cannot_be_exported_is_said(run, number, verb):
     status, _, complaint = verb("export", "nowhere", "--perfetto", "x")
     assert status == 1 and "there is no recording 'nowhere'" in complaint
