@@ -8,7 +8,7 @@ class Drawing {
     this.context = this.canvas.getContext('2d');
     this.raster = null;  // { image, begin, end, first, last } of what has come last
     this.lines = { messages: [], collectives: [] };
-    this.colors = about.colors.map((color) => d3.rgb(color));
+    this.shades = Drawing.shadesOf(about.colors.map((color) => d3.rgb(color)));
     this.hatch = this.hatched();
     this.measure();
   }
@@ -32,6 +32,15 @@ class Drawing {
     this.height = this.canvas.clientHeight;
   }
 
+  // Of each layer + 1 and share, a pixel as ImageData has it; of no layer a clear one.
+  static shadesOf(colors) {
+    const bytes = new Uint8ClampedArray(4 * 256 * (colors.length + 1));
+    colors.forEach(({ r, g, b }, layer) => {
+      for (let share = 0; share < 256; ++share) bytes.set([r, g, b, 70 + 185 * share / 255], 4 * (256 * (layer + 1) + share));
+    });
+    return new Uint32Array(bytes.buffer);
+  }
+
   // bytes: two a pixel: layer + 1, and its share.
   show(window, width, bytes) {
     const rows = bytes.length / 2 / width;
@@ -39,13 +48,8 @@ class Drawing {
     const image = document.createElement('canvas');
     image.width = width;
     image.height = rows;
-    const pixels = new ImageData(width, rows);
-    for (let i = 0; i < width * rows; ++i) {
-      const layer = bytes[2 * i];
-      if (!layer) continue;
-      const { r, g, b } = this.colors[layer - 1];
-      pixels.data.set([r, g, b, 70 + 185 * bytes[2 * i + 1] / 255], 4 * i);
-    }
+    const pixels = new ImageData(width, rows), values = new Uint32Array(pixels.data.buffer), { shades } = this;
+    for (let i = 0; i < values.length; ++i) values[i] = shades[256 * bytes[2 * i] + bytes[2 * i + 1]];
     image.getContext('2d').putImageData(pixels, 0, 0);
     this.raster = { ...window, image };
   }

@@ -15,6 +15,8 @@ class Server {
   async raster(window, width) { return new Uint8Array(await (await this.get('raster', { ...window, width })).arrayBuffer()); }
 }
 
+const WAIT_MS = 25;  // for the next turn of a wheel, which would make this picture needless
+
 class Viewer {
   constructor(source, about) {
     this.source = source;
@@ -59,7 +61,7 @@ class Viewer {
   changed() {
     requestAnimationFrame(() => this.drawing.draw(this.view));
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.load(), 40);
+    this.later = setTimeout(() => this.load(), WAIT_MS);
   }
 
   async load() {
