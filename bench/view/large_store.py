@@ -95,7 +95,8 @@ class LargeStore:
             pq.write_table(pa.Table.from_pylist(rows.get(name, []), pa.schema(schema.items())), self.folder / f"{name}.parquet")
         columns = {"messages": ("send", "recv", "done", "source", "target", "sent", "received", "bytes", "comm", "tag"),
                    "collectives": ("instance", "comm", "call", "process", "rank"), "requests": ("start", "done", "flags"),
-                   "members": ("comm", "rank", "process"), "opens": ("call", "flags")}  # fmt: skip
+                   "members": ("comm", "rank", "process"), "opens": ("call", "flags"),
+                   "links": ("call", "writer", "bytes", "inside")}  # fmt: skip
         found = {"messages": self.messages, "collectives": self.collectives, "members": [(2, one, one) for one in processes]}
         for name, words in columns.items():
             values = np.array(found.get(name, []), np.int64).reshape(-1, len(words))

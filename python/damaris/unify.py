@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from damaris import kernel, levels, processes, store
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
+from damaris.links import Links
 from damaris.messages import Meetings
 from damaris.objects import Handles, Objects
 from damaris.progress import progress
@@ -38,6 +39,7 @@ class Store:
         self.parts: list[Part] = []
         self.handles: list[Handles] = []
         self.requests: list[np.ndarray] = []
+        self.blocks: list[np.ndarray] = []
         self.processes: list[processes.Process] = []
         self.losses: list[dict] = []
         self.gaps: list[dict] = []
@@ -65,6 +67,7 @@ class Store:
         self.processes.append(process)
         self.handles.append(handles)
         self.requests.append(decoded.requests)
+        self.blocks.append(decoded.blocks)
         self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, handles.numbers(), np.zeros(1, np.int32)))
         self.rows += len(decoded.calls)
 
@@ -87,6 +90,12 @@ class Store:
             found.add(part, handles, requests)
         return found
 
+    def links(self) -> pa.Table:
+        found = Links(self.functions)
+        for part, blocks in zip(self.parts, self.blocks, strict=True):
+            found.add(part, blocks)
+        return found.table()
+
     def opens(self) -> pa.Table:
         """What files were opened for: flags as of open(2)."""
         has_flags = np.array([place == "flags" for place in self.functions.place])
@@ -97,10 +106,11 @@ class Store:
 
     def write(self, folder: Path) -> None:
         self.name_objects()
+        links = self.links()
         Slabs(self.parts, self.functions).write(folder / "calls")
         levels.write_of_parts(self.parts, self.functions, folder / "levels")
         met, alone = self.meetings().tables()
-        for name, table in (met | {"opens": self.opens()}).items():
+        for name, table in (met | {"opens": self.opens(), "links": links}).items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
         tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses, "gaps": self.gaps}
         for name, rows in tables.items():

@@ -14,6 +14,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/base/thread_state_guard.hpp"
 #include "core/shm/frontier.hpp"
@@ -66,12 +67,15 @@ struct AtExit {
 }  // namespace
 
 Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id)
-    : client_(std::make_unique<client::Client>(shared, std::move(frame), slot, id)) {}
+    : client_(std::make_unique<client::Client>(shared, std::move(frame), slot, id)) {
+  tell_recorder_client(id);
+}
 
 Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Frame>& frame, int id)
     : server_(std::move(server)), finalize_timeout_ms_(frame->architecture.finalize_timeout_ms) {
   client::try_claim(*server_->region(), 0, id);
   client_ = std::make_unique<client::Client>(server_->region(), frame, 0, id, [this] { return pump(); });
+  tell_recorder_client(id);
 }
 
 // One of several waiting threads does the server's work; the others check again.

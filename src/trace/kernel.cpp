@@ -26,6 +26,7 @@ namespace trace = damaris::trace;
 struct dt_trace {
   std::vector<dt_call> calls;
   std::vector<dt_request> requests;
+  std::vector<dt_block> blocks;
   std::vector<dt_text> texts;
   std::deque<std::string> words;  // of the texts
   std::string damage;
@@ -229,7 +230,7 @@ void note_gap(dt_trace& found, std::uint32_t thread, std::size_t first, std::siz
   found.texts.push_back({dt_gap, thread, static_cast<std::int64_t>(found.calls[next].begin), before, "", 0});
 }
 
-// Returns what calls say of requests.
+// Returns what calls say of requests and of blocks.
 std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks& chunks, std::size_t functions) {
   std::vector<trace::RequestSlot> requests;
   std::size_t most = 0, first = 0;
@@ -265,7 +266,7 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, File& file, const Chunks
       } else if (slot.function >= trace::kFirstCall && slot.function < functions) {
         found.calls.push_back(call_of(slot, key.first));
         parents->add(found.calls.size() - 1);
-      } else if (slot.function == trace::requested || slot.function == trace::completed) {
+      } else if (slot.function == trace::requested || slot.function == trace::completed || slot.function == trace::of_block) {
         if (found.calls.size() > first) requests.push_back({found.calls.size() - 1, slot});
       } else {
         note(found, "a slot of thread " + std::to_string(thread) + " is damaged");
@@ -325,6 +326,14 @@ void sort_calls(std::vector<dt_call>& calls, std::vector<trace::RequestSlot>& re
   put_at(calls, requests, place);
 }
 
+void split_blocks(dt_trace& found, std::vector<trace::RequestSlot>& slots) {
+  const auto first =
+      std::stable_partition(slots.begin(), slots.end(), [](const auto& one) { return one.slot.function != trace::of_block; });
+  for (auto one = first; one != slots.end(); ++one)
+    found.blocks.push_back({static_cast<std::int64_t>(one->call), one->slot.place, one->slot.begin});
+  slots.erase(first, slots.end());
+}
+
 // The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
 void sum_offsets(dt_trace& found, const std::uint8_t* roles) {
   std::unordered_map<std::uint32_t, std::int64_t> offsets;
@@ -373,6 +382,7 @@ dt_trace* dt_open(const char* path, const std::uint8_t* roles, std::size_t funct
   }
   std::vector<trace::RequestSlot> requests = decode(*found, file, chunks, functions);
   sort_calls(found->calls, requests);
+  split_blocks(*found, requests);
   found->requests = trace::pair_requests(found->calls, std::move(requests));
   sum_offsets(*found, roles);
   return found.release();
@@ -393,5 +403,9 @@ const dt_request* dt_requests(const dt_trace* trace, std::size_t* count) {
 const dt_text* dt_texts(const dt_trace* trace, std::size_t* count) {
   *count = trace->texts.size();
   return trace->texts.data();
+}
+const dt_block* dt_blocks(const dt_trace* trace, std::size_t* count) {
+  *count = trace->blocks.size();
+  return trace->blocks.data();
 }
 const char* dt_damage(const dt_trace* trace) { return trace->damage.c_str(); }

@@ -48,6 +48,13 @@ typedef struct dt_request {
 } dt_request;
 enum { dt_cancelled = 1, dt_released = 2, dt_half = 4 };
 
+/* A block of a client that a call of the layers damaris and server is about; a call may have several. */
+typedef struct dt_block {
+  int64_t call;   /* its index */
+  int64_t place;  /* (source << 32) + block */
+  uint64_t bytes; /* of the block that the call moved */
+} dt_block;
+
 typedef struct dt_trace dt_trace;
 
 /* What a reader knows of a function: it sets the offset of its object, it moves that by its bytes, its place is an offset. */
@@ -61,6 +68,7 @@ void dt_close(dt_trace* trace);
 const dt_call* dt_calls(const dt_trace* trace, size_t* count);
 /* In the order in which they ended. */
 const dt_request* dt_requests(const dt_trace* trace, size_t* count);
+const dt_block* dt_blocks(const dt_trace* trace, size_t* count);
 const dt_text* dt_texts(const dt_trace* trace, size_t* count);
 /* Adds to `ns`, `bins` times `layers` of them, how long each layer was innermost in each bin of a thread's time. The calls are in order of begin,
  * those around others first; `layer` is their layer's number. Bins are `width` ns wide, from `origin` on; what lies outside counts nothing. */

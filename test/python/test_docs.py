@@ -97,9 +97,9 @@ def test_the_store_is_read_by_duckdb_alone(printed, place, monkeypatch):
     (place / "run").symlink_to("melt")
     monkeypatch.chdir(place)
     answers = [duckdb.sql(question).fetchall() for text in blocks("trace-format.md", "sql") for question in text.split(";") if question.strip()]
-    assert len(answers) == 5
+    assert len(answers) == 6
     assert {(name, rank): count for name, rank, _, count, _ in answers[0]}[f"{place}/dump.mpiio", 0] == (place / "dump.mpiio").stat().st_size
-    assert answers[1] == [] and answers[3][0][0] > 1000 and answers[4][0][1] == "exit"
+    assert answers[1] == [] and answers[3] == [] and answers[4][0][0] > 1000 and answers[5][0][1] == "exit"
     assert {pair[:2] for pair in answers[2]} == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 
