@@ -117,7 +117,7 @@ client::PumpResult Session::pump() {
 }
 
 void Session::print_end() const {
-  if (id_ == 0) print_summary(*region_, *frame_);
+  if (id_ == 0) print_summary(*region_, *frame_, server_ != nullptr);
 }
 
 Status Session::finalize() {

@@ -16,7 +16,7 @@ std::string count_of(std::uint64_t number, const char* what) { return format("{}
 
 }  // namespace
 
-std::string summary_of(const shm::RegionHeader& header, const std::string& simulation) {
+std::string summary_of(const shm::RegionHeader& header, const std::string& simulation, bool in_place) {
   const auto of = [](const std::atomic<std::uint64_t>& total) { return total.load(std::memory_order_relaxed); };
   std::string text = header.server_count > 1 ? format("{}, server {} of {}: ", simulation, header.server_index, header.server_count)
                                              : simulation + ": ";
@@ -27,14 +27,15 @@ std::string summary_of(const shm::RegionHeader& header, const std::string& simul
   if (const std::uint64_t left = of(header.left_out); left > 0)
     text += format("; {} left out, as the buffer was full", count_of(left, "write"));
   text += format("; clients waited {:.1f} s for room", static_cast<double>(of(header.waited_ns)) * 1e-9);
+  if (in_place) return text;
   const auto now = static_cast<double>(Clock::now().time_since_epoch().count() - header.serving_since_ns);
   const double idle = 1 - static_cast<double>(of(header.busy_ns)) / std::max(now, 1.0);
   return text + format("; the server was {:.0f} % idle", 100 * std::clamp(idle, 0.0, 1.0));
 }
 
-void print_summary(const shm::Region& region, const model::Frame& frame) {
+void print_summary(const shm::Region& region, const model::Frame& frame, bool in_place) {
   if (!frame.log.summary || !log_enabled(LogLevel::warning)) return;
-  const std::string line = "damaris: " + summary_of(region.header(), frame.simulation) + "\n";
+  const std::string line = "damaris: " + summary_of(region.header(), frame.simulation, in_place) + "\n";
   if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody reads it
 }
 

@@ -10,9 +10,10 @@
 
 namespace damaris::api {
 
-// "storm: 3 steps, 6.0 GiB of data in 1.5 GiB of files; clients waited 0.0 s for room; the server was 93 % idle".
-std::string summary_of(const shm::RegionHeader& header, const std::string& simulation);
+// "storm: 3 steps, 6.0 GiB of data in 1.5 GiB of files; clients waited 0.0 s for room; the server was 93 % idle". `in_place`: there is
+// no server that could be idle.
+std::string summary_of(const shm::RegionHeader& header, const std::string& simulation, bool in_place);
 // Unless <log summary="no">, or the log takes no warnings.
-void print_summary(const shm::Region& region, const model::Frame& frame);
+void print_summary(const shm::Region& region, const model::Frame& frame, bool in_place);
 
 }  // namespace damaris::api
