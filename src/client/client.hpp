@@ -137,6 +137,7 @@ class Client {
   template <class Done>
   void wait_for_room(Done&& done);
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
+  std::string larger_buffer(const Writer& writer, std::uint64_t step_bytes) const;
   [[noreturn]] void throw_logged(const std::string& sentence);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   // What a read waits for, and until when.
