@@ -33,3 +33,7 @@ done
 shown=$(grep -m1 '^damaris: simulation' "$readme" | sed 's/[0-9.]* KiB of files/SIZE/; s/[0-9]* %/IDLE/')
 said=$(grep '^damaris: simulation' err | sed 's/[0-9.]* KiB of files/SIZE/; s/[0-9]* %/IDLE/')
 [ "$said" = "$shown" ] || { printf 'the README shows\n%s\nand the run says\n%s\n' "$shown" "$said"; exit 1; }
+# A start that fails is told once for all ranks.
+mv simulation.xml elsewhere.xml
+if mpirun -n 3 ./simulation 2>err; then echo "a run without its XML succeeds"; exit 1; fi
+[ "$(grep -c "cannot read the configuration 'simulation.xml'" err)" = 1 ] || { echo "not told once:"; cat err; exit 1; }
