@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "client/slot.hpp"
 #include "api/summary.hpp"
+#include "client/slot.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"

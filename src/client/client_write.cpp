@@ -76,19 +76,20 @@ void Client::require_fits(const Wanted& wanted, std::int64_t step) {
 }
 
 void Client::throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const {
-  throw Error(DC_E_TOO_LARGE,
-              format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; {}",
-                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, larger_buffer(writer, bytes)));
+  throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; {}",
+                                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, larger_buffer(writer, bytes)));
 }
 
 // Each client has its share of the buffer, whatever its size.
 std::string Client::larger_buffer(const Writer& writer, std::uint64_t step_bytes) const {
   constexpr double kSteps = 2;  // as 'damaris check' has it
-  const double shares = static_cast<double>(declared_.frame->architecture.buffer_bytes) / static_cast<double>(writer.arena.size_bytes());
+  const double shares =
+      static_cast<double>(declared_.frame->architecture.buffer_bytes) / static_cast<double>(writer.arena.size_bytes());
   const double mebibytes = kSteps * static_cast<double>(step_bytes) * shares / (1 << 20);
-  return format("give <buffer size=...> at least {:.0f}MiB in {}, which holds two such steps of all clients; 'damaris check' computes it "
-                "for all variables",
-                std::ceil(mebibytes), declared_.frame->file);
+  return format(
+      "give <buffer size=...> at least {:.0f}MiB in {}, which holds two such steps of all clients; 'damaris check' computes it "
+      "for all variables",
+      std::ceil(mebibytes), declared_.frame->file);
 }
 
 void Client::require_data(const Variable& variable, const void* data) const {

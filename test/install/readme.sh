@@ -1,36 +1,19 @@
 #!/usr/bin/env bash
 # readme.sh PREFIX FLAVOUR MPI_RUN: the program, the XML and the commands of the installed README, word for word, with all warnings as errors.
 set -eu
+# shellcheck disable=SC2034
 prefix=$1 flavour=$2 mpi_run=$3
-readme=$prefix/share/doc/damaris/README.md
-rm -rf work && mkdir -p work/bin && cd work
-# block LANGUAGE WORD: the first block of that language with the word in it.
-block() {
-  python3 - "$readme" "$1" "$2" <<'PYTHON'
-import re
-import sys
-
-blocks = re.findall(rf"^```{sys.argv[2]}\n(.*?)^```$", open(sys.argv[1]).read(), re.M | re.S)
-print(next(text for text in blocks if sys.argv[3] in text), end="")
-PYTHON
-}
+page=$prefix/share/doc/damaris/README.md here=$(dirname "$0")
+# shellcheck source=/dev/null
+. "$here/page.sh"
 block c main >simulation.c
 block xml simulation >simulation.xml
-block sh "mpicc simulation.c" >commands
-printf '#!/bin/sh\nexec mpicc.%s -Wall -Wextra -Werror "$@"\n' "$flavour" >bin/mpicc
-printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$mpi_run" "$flavour" >bin/mpirun
-chmod +x bin/mpicc bin/mpirun
-unset DAMARIS_PLUGIN_PATH DAMARIS_SOURCE_DIR DAMARIS_BUILD_DIR LD_LIBRARY_PATH DAMARIS_LOG
-export PATH="$PWD/bin:$prefix/bin:/usr/bin:/bin" PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-# A path with a space, which pkg-config quotes for a shell, is no word of the README's command.
-sed -i 's/^mpicc .*$/eval "&"/' commands
-bash -eu commands >out 2>err || { cat out err; exit 1; }
+follow "mpicc simulation.c"
 for step in 0 1 2; do
-  files=(simulation.*.s0.i$step.h5)
-  [ -e "${files[0]}" ] || { echo "step $step is not stored"; ls; exit 1; }
+  compgen -G "simulation.*.s0.i$step.h5" >/dev/null || { echo "step $step is not stored"; ls; exit 1; }
 done
 # The line that the README shows, but for figures of the machine.
-shown=$(grep -m1 '^damaris: simulation' "$readme" | sed 's/[0-9.]* KiB of files/SIZE/; s/[0-9]* %/IDLE/')
+shown=$(grep -m1 '^damaris: simulation' "$page" | sed 's/[0-9.]* KiB of files/SIZE/; s/[0-9]* %/IDLE/')
 said=$(grep '^damaris: simulation' err | sed 's/[0-9.]* KiB of files/SIZE/; s/[0-9]* %/IDLE/')
 [ "$said" = "$shown" ] || { printf 'the README shows\n%s\nand the run says\n%s\n' "$shown" "$said"; exit 1; }
 # A start that fails is told once for all ranks.

@@ -272,7 +272,8 @@ void warn_of_others(const RunKey& key) {
     if (regions++ == 0) first = other.name;
   }
   if (regions == 0) return;
-  const std::string what = regions == 1 ? "a region of a dead server of another run holds" : format("{} regions of dead servers of other runs hold", regions);
+  const std::string what = regions == 1 ? "a region of a dead server of another run holds"
+                                        : format("{} regions of dead servers of other runs hold", regions);
   log_line(LogLevel::warning, format("{} data that were never stored, {}{}; 'damaris recover --list' says what", what,
                                      regions == 1 ? "" : "such as ", first));
 }

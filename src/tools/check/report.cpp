@@ -247,7 +247,11 @@ std::string need(const model::Model& model, const Sizes& s) {
                     kWidth, 2) +
             "\n";
   if (const std::string left = without_shape(model); !left.empty())
-    text += wrapped(format("  Not counted are {}, whose extents are 0 until the program sets them (dc_set_shape, dc_set_parameter).", left), kWidth, 2) + "\n";
+    text +=
+        wrapped(
+            format("  Not counted are {}, whose extents are 0 until the program sets them (dc_set_shape, dc_set_parameter).", left),
+            kWidth, 2) +
+        "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
   if (!shortage(model, s).empty())
     return text + buffer + "is too small for that; writes will wait, or fail if one step does not fit.\n";

@@ -56,7 +56,8 @@ TEST_CASE("check says what a program sets only later, and what a Fortran program
   CHECK_THAT(particles.out, Contains("Not counted are 'particles' (40 bytes an element)"));
   CHECK_THAT(staggered.out, !Contains("dc_set_shape") && !Contains("For arrays of Fortran"));
   const TempFolder folder;
-  std::ofstream(folder.file("c.xml")) << "<simulation><data><layout name='l' type='int' dimensions='2,3'/><variable name='v' layout='l'/></data></simulation>";
+  std::ofstream(folder.file("c.xml"))
+      << "<simulation><data><layout name='l' type='int' dimensions='2,3'/><variable name='v' layout='l'/></data></simulation>";
   CHECK_THAT(check({folder.file("c.xml")}).out, Contains("For arrays of Fortran say <simulation language=\"fortran\">"));
 }
 
