@@ -130,6 +130,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::s
                                     "process; end the fork with _exit",
                                     plugin.name, what));
   if (busy_) busy_(waiting_);
+  result_.busy_ns += static_cast<std::uint64_t>((Clock::now() - start).count());
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning,
              format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
@@ -143,6 +144,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::s
     result.code = DC_N_PLUGIN;
     result.message += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
   }
+  if (!plugin.initialized && plugin.function == nullptr) return result;  // in init: the start says it
   log_line(result.code == DC_E_NOT_STORED ? LogLevel::info
            : result.is_notice()           ? LogLevel::warning
                                           : LogLevel::error,

@@ -50,6 +50,7 @@ class PluginHost {
     bool recorded = true;  // nor owes a record of this or of an earlier step
     std::vector<Status> notices;
     std::vector<StoredFile> files;
+    std::uint64_t busy_ns = 0;  // in callbacks since the result before
   };
   // Call with the same step until it returns done, or refused for a step that ends; `step` and what it points to must stay valid until
   // then.
