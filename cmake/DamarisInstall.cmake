@@ -16,7 +16,13 @@ if(TARGET damaris_mpi)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/config-schemas/" DESTINATION ${CMAKE_INSTALL_DATADIR}/damaris
   FILES_MATCHING PATTERN "*.xsd" PATTERN "invalid" EXCLUDE PATTERN "examples" EXCLUDE)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Laid out as in the source tree, so that links between documents hold.
+install(FILES LICENSE README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
+foreach(plugin IN ITEMS null hdf5)
+  install(DIRECTORY src/plugins/${plugin} DESTINATION ${CMAKE_INSTALL_DOCDIR}/src/plugins FILES_MATCHING PATTERN README.md PATTERN null.c)
+endforeach()
+install(DIRECTORY config-schemas/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/config-schemas)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 
 # find_package(damaris COMPONENTS c fortran mpi plugin)

@@ -33,9 +33,15 @@ static void simulate(MPI_Comm clients) {
 
 int main(int argc, char** argv) {
   MPI_Comm clients;
-  int is_client;
+  int rank, is_client;
   MPI_Init(&argc, &argv);
-  must(dc_mpi_initialize(argc > 1 ? argv[1] : "first_write.xml", MPI_COMM_WORLD, &clients, &is_client));
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (dc_mpi_initialize(argc > 1 ? argv[1] : "first_write.xml", MPI_COMM_WORLD, &clients, &is_client) < 0) {
+    /* A start fails on all ranks alike, so one says why; a server, what went wrong in its run. */
+    if (rank == 0 || !is_client) fprintf(stderr, "first_write: %s\n", dc_last_error());
+    MPI_Finalize();
+    return 1;
+  }
   if (is_client) { /* a dedicated core comes here when all clients have finalized and has nothing more to do */
     simulate(clients);
     must(dc_finalize());

@@ -260,7 +260,7 @@ typedef struct dc_host_t {
   /* MPI_Comm* over the servers of the run, in the order of server_index; NULL without MPI. The server owns it: do not free it. Only for
    * collective calls that the plugin makes in the same order on every server. */
   const void* communicator;
-  /* Writes one line to the log, if the XML's level allows it. level: 0 error, 1 warning, 2 info, 3 debug. A `text` of NULL counts as "". */
+  /* Writes one line to the log, if the XML's level allows it: warnings and errors without a <log> element. level: 0 error, 1 warning, 2 info, 3 debug. A `text` of NULL counts as "". */
   void (*log)(void* self, int level, const char* text);
   /* Sets the sentence that explains the negative code which this callback returns. A later call replaces it. */
   void (*fail)(void* self, const char* sentence);

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ import pyarrow.parquet as pq
 
 from damaris.kernel import FAILED, LAYERS, Functions
 from damaris.progress import progress
+
+if TYPE_CHECKING:
+    from damaris.links import Linked
 
 SLAB_ROWS = 512 * 1024  # of a file, about, so that a window of time touches few
 SAMPLE = 16  # of so many calls one is looked at to find windows of equal size
@@ -66,12 +70,20 @@ class Part:
     shift: int  # ns from its clock to UTC
     numbers: np.ndarray  # that its texts explain, in order, behind a 0; in damaged files they may be large
     objects: np.ndarray  # the id of each; of 0 none
+    linked: "Linked | None" = None  # of a server whose calls belong to those of clients
 
     def positions(self, rows: slice) -> np.ndarray:
         """Of the objects of calls in `numbers`; 0 for those that no text explains."""
         handles = self.calls["object"][rows]
         at = np.searchsorted(self.numbers, handles, "right") - 1
         return np.where(self.numbers[at] == handles, at, 0)
+
+    def ids(self, name: str, rows: slice) -> np.ndarray:
+        """Of the parents, roots or branches of calls; -1 for no parent."""
+        if self.linked is not None:
+            return getattr(self.linked, name)[rows]
+        inside = self.calls["parent"][rows] if name == "parent" else self.nesting.root[rows].astype(np.int64)
+        return np.where(inside < 0, -1, self.first + inside)
 
     def threads(self) -> list[tuple[int, int]]:
         if not len(self.calls):
@@ -142,11 +154,12 @@ class Slabs:
         def of_part(name, dtype):
             return joined(lambda part, rows: np.full(rows.stop - rows.start, getattr(part, name), dtype), dtype)
 
-        first, shift, parent, function = of_part("first", np.int64), of_part("shift", np.int64), call("parent", np.int64), call("function", np.int32)
-        root, flags, io = first + nesting("root", np.int64), call("flags", np.uint8), nesting("io", np.int32)
+        shift, function = of_part("shift", np.int64), call("function", np.int32)
+        parent, root, branch = (joined(lambda part, rows, name=name: part.ids(name, rows), np.int64) for name in ("parent", "root", "branch"))
+        flags, io = call("flags", np.uint8), nesting("io", np.int32)
         table = {
             "id": joined(lambda part, rows: np.arange(part.first + rows.start, part.first + rows.stop), np.int64),
-            "parent": masked(parent + first, parent < 0), "root": root, "branch": root, "process": of_part("process", np.int32),
+            "parent": masked(parent, parent < 0), "root": root, "branch": branch, "process": of_part("process", np.int32),
             "thread": call("thread", np.int32), "begin": call("begin", np.int64) + shift, "end": call("end", np.int64) + shift,
             "depth": call("depth", np.uint8),
             **{name: pa.DictionaryArray.from_arrays(pa.array(function), words) for name, words in self.words.items()},

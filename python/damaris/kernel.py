@@ -17,10 +17,11 @@ CALL = np.dtype(
     [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 REQUEST = np.dtype([("start", "i8"), ("done", "i8"), ("place", "i8"), ("bytes", "i8"), ("flags", "u4"), ("", "u4")])
+BLOCK = np.dtype([("call", "i8"), ("place", "i8"), ("bytes", "i8")])
 LIBRARY = "libdamaris_trace.so"
-LAYERS = ("damaris", "hdf5", "mpiio", "stdio", "posix", "mpi", "recorder")  # all before mpi do I/O
+LAYERS = ("damaris", "server", "hdf5", "mpiio", "stdio", "posix", "mpi", "recorder")  # all before mpi do I/O
 CHUNK_HEAD = 64  # bytes
-PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED = 1, 2, 3, 4, 5, 6
+PROCESS, PATH, LOSS, DESCRIPTION, END, RENAMED, GAP = 1, 2, 3, 4, 5, 6, 64
 FAILED, CUT = 1, 4  # of a call's flags
 SEEKS, SEQUENTIAL, OFFSET = 1, 2, 4  # what the decoder is told of a function
 
@@ -63,6 +64,7 @@ class Decoded:
         count = ctypes.c_size_t()
         self.calls = self.array(CALL, library().dt_calls(trace, count), count.value)
         self.requests = self.array(REQUEST, library().dt_requests(trace, count), count.value)
+        self.blocks = self.array(BLOCK, library().dt_blocks(trace, count), count.value)
         at = library().dt_texts(trace, count)
         self.texts = [Text(one.what, one.object, one.place, one.begin, ctypes.string_at(one.text, one.bytes).decode(errors="replace"))
                       for one in ((_Text * count.value).from_address(at) if count.value else ())]  # fmt: skip
@@ -92,13 +94,14 @@ def libraries() -> Path:
 @cache
 def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(libraries() / LIBRARY))
-    found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = found.dt_requests.restype = ctypes.c_void_p
+    found.dt_open.restype = found.dt_calls.restype = found.dt_texts.restype = found.dt_requests.restype = found.dt_blocks.restype = ctypes.c_void_p
     found.dt_damage.restype = ctypes.c_char_p
     found.dt_open.argtypes = [ctypes.POINTER(_Piece), ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
-    for name in ("dt_calls", "dt_texts", "dt_requests"):
+    for name in ("dt_calls", "dt_texts", "dt_requests", "dt_blocks"):
         getattr(found, name).argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
     found.dt_paint.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_size_t, ctypes.c_int64, ctypes.c_double, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
-    found.dt_paint.restype = None
+    found.dt_shade.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_size_t, ctypes.c_void_p]
+    found.dt_paint.restype = found.dt_shade.restype = None
     found.dt_damage.argtypes = found.dt_close.argtypes = [ctypes.c_void_p]
     return found
 
@@ -149,3 +152,11 @@ def paint(begin: np.ndarray, end: np.ndarray, layer: np.ndarray, origin: int, wi
     layer = np.ascontiguousarray(layer, np.uint8)
     library().dt_paint(begin.ctypes.data, end.ctypes.data, layer.ctypes.data, len(begin), origin, width, bins, len(LAYERS), ns.ctypes.data)
     return ns
+
+
+def shade(ns: np.ndarray, width: float) -> np.ndarray:
+    """Two bytes a bin: 1 + the layer that was innermost longest, 0 for none, and its share of the bin in 255ths."""
+    ns = np.ascontiguousarray(ns, float)
+    shades = np.zeros((len(ns), 2), np.uint8)
+    library().dt_shade(ns.ctypes.data, len(ns), width, ns.shape[1], shades.ctypes.data)
+    return shades

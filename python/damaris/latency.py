@@ -10,6 +10,8 @@ from damaris.grammar import Question
 # Reads and writes of storage: nothing of the program lies below them.
 STORAGE = "layer in ('posix', 'stdio') and kind in ('read', 'write') and top"
 ORDER = {"latency_segment": "seconds desc"}
+# How long a call waits for a branch that it set to work: not for one that begins when it has returned, as Damaris's server does.
+WAIT = 'case when b."begin" < c."end" then b."end" - b."begin" else 0 end'
 WITHOUT_SERVER = ("latency_breakdown", "latency_segment", "communication", "targets", "accesses")
 
 
@@ -82,27 +84,56 @@ class Answers:
 
     def breakdown_of_branches(self, question, keys, inclusive):
         """Level by level from the inside: the sum of a lane, a thread of a process; the maximum of the lanes that one call set to work; the
-        sum over the calls (equations 3 and 4); added to the branch above. `below` knows the calls of the same thread only, so the
-        exclusive time of a call is also less what it waits for."""
+        sum over the calls (equations 3 and 4); added to the branch above. A branch that works for several calls counts for each by its share.
+        `below` knows the calls of the same thread only, so the exclusive time of a call is also less what it waits for, and the inclusive
+        time less what branches inside it do for others."""
         run = self.database.execute
-        self.find_branches(question)
-        run("""create or replace temp table waits as
-            select caller, max(ns) as ns from (select caller, process, thread, sum(duration) as ns from branches where level > 0 group by all)
-            group by all""")
-        value = '"end" - "begin"' if inclusive else '"end" - "begin" - below - coalesce(w.ns, 0)'
+        self.find_shares(question)
+        if inclusive:
+            run("""create or replace temp table others as
+                with recursive around as (
+                  select distinct call as branch, inside as id from links where call in (select id from calls where branch = id) and inside is not null
+                  union all
+                  select a.branch, c.parent from around a join calls c using (id) where c.parent is not null and c.branch <> c.id)
+                select a.id, sum(b."end" - b."begin") as ns from around a join calls b on b.id = a.branch group by all""")
+        else:
+            run(f"""create or replace temp table others as
+                select id, max(ns) as ns from (
+                  select c.id, b.process, b.thread, sum({WAIT}) as ns from (select distinct branch, caller from shares where level > 0) s
+                  join calls b on b.id = s.branch join calls c on c.id = s.caller group by all)
+                group by all""")
+        value = '"end" - "begin"' if inclusive else '"end" - "begin" - below'
         run(f"""create or replace temp table times as
-            select s.branch, s.layer, sum({value})::hugeint as ns from scope s left join waits w on w.caller = s.id
-            where {"s.top" if inclusive else "true"} group by all""")
-        for level in range(run("select coalesce(max(level), 0) from branches").fetchall()[0][0], 0, -1):
+            select c.branch, c.layer, sum({value} - coalesce(o.ns, 0))::double as ns from calls c left join others o using (id)
+            where c.branch in (select branch from shares) and {"(c.top or c.id = c.branch)" if inclusive else "true"} group by all""")
+        for level in range(run("select coalesce(max(level), 0) from shares").fetchall()[0][0], 0, -1):
             run(f"""insert into times
                 select above, layer, sum(ns) from (
                   select above, caller, layer, max(ns) as ns from (
-                    select above, caller, process, thread, layer, sum(ns) as ns
-                    from times join branches using (branch) where level = {level} group by all)
+                    select above, caller, process, thread, layer, sum(ns * share) as ns
+                    from times join shares using (branch) where level = {level} group by all)
                   group by all)
                 group by all""")
-        return (f"select {', '.join([*keys, 'layer'])}, (sum(ns) / 1e9)::double as seconds from times join branches using (branch)"
-                f" join (select id, asker, call from scope where id = root) on id = branch where level = 0 group by all")  # fmt: skip
+        return (f"select {', '.join([*keys, 'layer'])}, sum(ns) / 1e9 as seconds from times"
+                f" join (select c.id as branch, c.process as asker, c.io as call from shares s join calls c on c.id = s.branch where level = 0) using (branch)"
+                f" group by all")  # fmt: skip
+
+    def find_shares(self, question):
+        """The table `shares`: each branch that works for the calls that are asked for, with each call that set it to work, its caller, in the
+        branch `above`, and how much of it is done for that one, by the bytes in `links`."""
+        self.database.execute(f"""create or replace temp table shares as
+            with recursive callers as (
+              select b.id as branch, coalesce(l.writer, b.parent) as caller, coalesce(l.bytes / sum(l.bytes) over (partition by b.id), 1) as share
+              from calls b left join (select call, writer, sum(bytes) as bytes from links group by all) l on l.call = b.id
+              where b.branch = b.id and b.root <> b.id),
+            tree as (
+              select c.id as branch, null::bigint as above, null::bigint as caller, 1.0::double as share, 0 as level from calls c
+              where c.id = c.root and c.io is not null and {condition(question, 'process', 'c.process')} and {condition(question, 'call', 'c.io')}
+              union
+              select u.branch, t.branch, u.caller, u.share, t.level + 1 from callers u join calls c on c.id = u.caller join tree t on t.branch = c.branch)
+            select branch, above, caller, share, max(max(level)) over (partition by branch) as level, process, thread
+            from tree join (select id as branch, process, thread from calls where id = branch) using (branch)
+            group by branch, above, caller, share, process, thread""")
 
     # Latency Operation, Throughput, Energy, Call: what reaches storage
 

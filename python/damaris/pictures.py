@@ -6,8 +6,8 @@ from pathlib import Path
 from damaris.errors import Refused
 from damaris.grammar import Question
 
-LAYERS = {"damaris": "#009E73", "hdf5": "#0072B2", "mpiio": "#56B4E9", "mpi": "#CC79A7", "posix": "#D55E00", "stdio": "#E69F00", "recorder": "#F0E442"}
-OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#F0E442")
+LAYERS = {"damaris": "#009E73", "server": "#F0E442", "hdf5": "#0072B2", "mpiio": "#56B4E9", "mpi": "#CC79A7", "posix": "#D55E00", "stdio": "#E69F00", "recorder": "#7F7F7F"}
+OTHERS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#333333")
 SUFFIXES = (".html", ".png", ".svg", ".pdf")
 MOST_BARS = 400  # more are not told apart
 AT_SERVERS = "the same, at each server"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from damaris.kernel import END, PROCESS, Functions, Text, number_of
+from damaris.kernel import END, GAP, PROCESS, Functions, Text, number_of
 
 
 @dataclass
@@ -60,6 +60,12 @@ class Process:
         mine, first_thread = (_int(self.last_words, key) - beside for key in ("wchar", "thread_wchar"))
         theirs = sum(_int(one.last_words, "wchar") if one.last_words else one.seen for one in self.children)
         return _clipped(max(mine - theirs, first_thread, min(mine, self.seen), 0))
+
+    def gaps(self, texts: list[Text]) -> list[dict]:
+        """When calls of its threads are missing."""
+        earliest = _int(self.facts, "monotonic")
+        return [{"process": self.id, "thread": one.object, "begin": self.utc(max(one.begin, earliest)), "end": self.utc(max(one.place, earliest))}
+                for one in texts if one.what == GAP]  # fmt: skip
 
     def row(self, ended: str) -> dict:
         facts = self.facts

@@ -13,8 +13,8 @@ from damaris.errors import Refused
 if TYPE_CHECKING:
     import duckdb  # at run time where it is needed: a verb says that it is missing
 
-VERSION = 2  # of stores
-TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens")
+VERSION = 3  # of stores
+TABLES = ("calls", "objects", "processes", "losses", "messages", "collectives", "requests", "members", "opens", "links", "gaps")
 # Those of the layers above are made of these.
 FILES = """
 select o.name as file, p.rank, p.host, p.pid, p.program,

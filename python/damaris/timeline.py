@@ -1,8 +1,8 @@
 """What the viewer shows of a recording: rasters of any window, and what lies under it."""
 
 import base64
-import json
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,19 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from damaris import kernel, levels
+from damaris.call_files import CallFiles
 from damaris.errors import Refused
 from damaris.kernel import LAYERS
+from damaris.lanes import Lanes
 from damaris.pictures import LAYERS as COLORS
 from damaris.store import Recording
 
 MOST_LINES = 2000  # messages and collective calls in a picture
+MOST_SEARCHED = 5_000_000  # calls of a recording whose findings are looked for unasked: some 10 s
+MOST_MEMBERS = 20_000  # of collective calls in a picture, if they were even over time: to find those of more would take seconds
 MOST_ROWS = 1000  # of an answer
 FINE = 3  # pixels: bins wider than that are painted from the calls
 SQL = re.compile(r"\s*(select|with|from|describe|show|summarize)\b", re.IGNORECASE)
-LAYER = "list_position(['" + "', '".join(LAYERS) + "'], layer) - 1"
 
 
 @dataclass(frozen=True)
@@ -38,40 +41,65 @@ class Timeline:
 
     def __init__(self, run: Recording):
         self.run = run
-        folder = run.store / "levels"
+        self.asked: set = set()
         try:
-            about = json.loads((folder / "levels.json").read_text())
-            self.levels = [np.load(folder / f"{number}.npy", mmap_mode="r") for number in range(len(list(folder.glob("*.npy"))))]
-        except (OSError, ValueError) as error:
-            raise Refused(f"'{run.store}' has no levels, which the picture is made of; make them with 'damaris unify {run.store.parent}'") from error
+            about, self.levels = levels.load(run.store)
+        except (OSError, ValueError, KeyError, EOFError):
+            levels.make(run)
+            about, self.levels = levels.load(run.store)
         self.begin, self.end, rows = about["begin"], about["end"], about["rows"]
-        ranks = dict(self.rows_of("select id, coalesce(rank, 1000000000 + id) from processes"))
-        self.order = sorted(range(len(rows)), key=lambda at: (ranks[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
+        self.lanes = Lanes(run)
+        self.order = sorted(range(len(rows)), key=lambda at: (self.lanes.place[rows[at][0]], rows[at]))  # rows of the levels, as they are shown
         self.threads = [tuple(rows[at]) for at in self.order]  # process and thread of each row
         self.row = {thread: row for row, thread in enumerate(self.threads)}
 
+    @cached_property
+    def files(self) -> CallFiles:
+        return CallFiles(self.run.store)
+
+    @contextmanager
+    def asking(self):
+        """A connection of its own, which `stop` interrupts."""
+        cursor = self.run.database.cursor()
+        self.asked.add(cursor)
+        try:
+            yield cursor
+        finally:
+            self.asked.discard(cursor)
+
+    def stop(self) -> None:
+        """Ends the questions that are being answered."""
+        for cursor in list(self.asked):
+            cursor.interrupt()
+
     def rows_of(self, sql: str) -> list[tuple]:
-        return self.run.database.cursor().execute(sql).fetchall()
+        with self.asking() as cursor:
+            return cursor.execute(sql).fetchall()
 
     def about(self) -> dict:
         """What a page needs first. Labels are ranks, or pids."""
-        facts = {one[0]: one[1:] for one in self.rows_of("select id, rank, host, pid, program, ended from processes")}
         many = {process for process, thread in self.threads if thread}
 
         def label(process, thread):
-            rank, _, pid, program, _ = facts[process]
-            name = f"rank {rank}" if rank is not None else f"{Path(program).name} {pid}"
-            return f"{name} thread {thread}" if process in many else name
+            return self.lanes.name(process) + (f" thread {thread}" if process in many else "")
 
         losses = [why + (f", {calls:,} calls" if calls else "") for why, calls in self.rows_of("select why, sum(calls) from losses group by why")]
-        hosts = len({host for _, host, *_ in facts.values()})
-        if hosts > 1:
-            losses.append(f"times are by the clocks of {hosts} hosts, how far these differ is not known")
+        losses += self.clocks()
+        lost = self.rows_of(f'select "begin" - {self.begin}, "end" - {self.begin}, process, thread from gaps order by 1')
         return {
-            "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
+            "lost": [[begin, end, self.row[process, thread]] for begin, end, process, thread in lost if (process, thread) in self.row],
+            "calls": self.run.about["calls"], "searched": MOST_SEARCHED, "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
             "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
-            "killed": [self.row[process, thread] for process, thread in self.threads if facts[process][4] == "killed"],
+            "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
         }  # fmt: skip
+
+    def clocks(self) -> list[str]:
+        """What is known of their errors: a message cannot have come before it was sent."""
+        if len(self.lanes.hosts) < 2:
+            return []
+        [(least,)] = self.rows_of("select coalesce(min(received - sent), 0) from messages")
+        far = "how far these differ is not known" if least >= 0 else f"which differ by at least {-least / 1e6:,.3g} ms: a message came before it was sent"
+        return [f"times are by the clocks of {len(self.lanes.hosts)} hosts, {far}"]
 
     def program(self) -> str:
         from damaris.verbs.info import command
@@ -109,17 +137,14 @@ class Timeline:
         if not processes:
             return result
         begin, end = self.begin + int(window.begin), self.begin + int(np.ceil(window.end))
-        calls = self.run.database.cursor().execute(
-            f'select process, thread, "begin", "end", ({LAYER})::utinyint as layer from calls where "begin" < {end} and "end" > {begin} '
-            f"and process between {processes[0]} and {processes[-1]} order by process, thread, \"begin\", depth").fetchnumpy()  # fmt: skip
-        key = calls["process"].astype(np.int64) << 32 | calls["thread"]
-        edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1)) if len(key) else []
+        calls = self.files.read(begin, end, processes[0], processes[-1])
+        edges = np.flatnonzero(np.diff(calls.key, prepend=-1, append=-1)) if len(calls.key) else []
         pixel = (window.end - window.begin) / width
         for at, until in zip(edges[:-1], edges[1:], strict=True):
-            row = self.row[int(calls["process"][at]), int(calls["thread"][at])]
+            row = self.row[int(calls.key[at]) >> 32, int(calls.key[at]) & 0xFFFFFFFF]
             if first <= row < last:
-                ns = kernel.paint(calls["begin"][at:until], calls["end"][at:until], calls["layer"][at:until], begin, pixel, width)
-                result[row - first] = levels.shade(ns, pixel)
+                ns = kernel.paint(calls.begin[at:until], calls.end[at:until], calls.layer[at:until], begin, pixel, width)
+                result[row - first] = kernel.shade(ns, pixel)
         return result
 
     def stack(self, row: int, time: float, slack: float = 0) -> list[dict]:
@@ -130,7 +155,8 @@ class Timeline:
         at = self.begin + int(time)
         rows = self.rows_of(f"""
             select c.layer, c.function, c."begin" - {self.begin}, c."end" - c."begin", o.name, c.bytes, c."offset", c.peer, c.tag, c.error, c.kind
-            from calls c left join objects o on o.id = c.object where c.process = {process} and c.thread = {thread}
+            from {self.files.table(at - int(slack), at + int(slack) + 1, process, process)} c left join objects o on o.id = c.object
+            where c.process = {process} and c.thread = {thread}
             and c."begin" <= {at + int(slack)} and c."end" >= {at - int(slack)} order by c."begin", c.depth limit 30""")
         names = ("layer", "function", "begin", "ns", "object", "bytes", "offset", "peer", "tag", "error", "kind")
         return [dict(zip(names, one, strict=True)) for one in rows]
@@ -140,13 +166,19 @@ class Timeline:
         """The first of its threads."""
         return {process: row for row, (process, _) in reversed(list(enumerate(self.threads)))}
 
+    @cached_property
+    def members(self) -> int:
+        """Of all collective calls."""
+        return self.rows_of("select count(*) from collectives")[0][0]
+
     def lines(self, window: Window, most: int = MOST_LINES) -> dict:
         """Messages as [begin, row, end, row], collective calls as [[begin, row], ...] each; both are empty if there are too many to see."""
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
+        share = (window.end - window.begin) / (self.end - self.begin)
         messages = self.rows_of(f"""select sent - {self.begin}, source, received - {self.begin}, target from messages
             where sent < {end} and received > {begin} limit {most + 1}""")
-        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join calls c on c.id = call
-            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""")
+        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join {self.files.table(begin, end)} c on c.id = call
+            where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""") if self.members * share <= MOST_MEMBERS else []
         row = self.row_of_process
         shown = [[sent, row[source], received, row[target]] for sent, source, received, target in messages]
         return {
@@ -159,13 +191,15 @@ class Timeline:
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
         shown = ", ".join(f"({process}, {thread})" for process, thread in self.threads[window.first : window.last])
         return self.answer(f"""select layer, function, count(*) as calls, sum(bytes)::bigint as bytes,
-            round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from calls
+            round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from {self.files.table(begin, end)}
             where "begin" < {end} and "end" > {begin} and (process, thread) in ({shown or '(-1, -1)'}) and top group by all order by seconds desc""")
 
     def answer(self, sql: str) -> dict:
-        found = self.run.database.cursor().execute(sql)
-        rows = found.fetchmany(MOST_ROWS + 1)
-        return {"columns": [column[0] for column in found.description], "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
+        with self.asking() as cursor:
+            found = cursor.execute(sql)
+            rows = found.fetchmany(MOST_ROWS + 1)
+            columns = [column[0] for column in found.description]
+        return {"columns": columns, "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
 
     def ask(self, words: str) -> dict:
         """A question of IOPro with its picture, or SQL."""
@@ -178,8 +212,9 @@ class Timeline:
             from damaris.latency import Answers
 
             question = parse(words)
-            found = Answers(self.run.database.cursor()).ask(question)
-            columns, rows = found.columns, found.fetchall()
+            with self.asking() as cursor:
+                found = Answers(cursor).ask(question)
+                columns, rows = found.columns, found.fetchall()
         except (duckdb.Error, Refused) as error:
             return {"error": str(error)}
         shown = [[plain(value) for value in row] for row in rows[:MOST_ROWS]]
@@ -189,8 +224,12 @@ class Timeline:
     def findings(self) -> list[dict]:
         from damaris.findings import Facts, find
 
-        # It makes tables in its connection, while others ask.
-        found, rows = find(Facts(Recording(self.run.store))), self.row_of_process
+        own = Recording(self.run.store)  # it makes tables in its connection, while others ask
+        self.asked.add(own.database)
+        try:
+            found, rows = find(Facts(own)), self.row_of_process
+        finally:
+            self.asked.discard(own.database)
         return [{**one.as_dict(), **self.when(one.query), "rows": sorted({rows[rank] for rank in one.ranks if rank in rows})} for one in found]
 
     def when(self, sql: str) -> dict:

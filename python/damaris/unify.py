@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from damaris import kernel, levels, processes, raw, store
 from damaris.calls import Nesting, Part, Slabs
 from damaris.errors import Refused
+from damaris.links import Links
 from damaris.messages import Meetings
 from damaris.objects import Handles, Objects
 from damaris.progress import progress
@@ -25,6 +26,7 @@ SCHEMAS = {
                   "program": pa.string(), "begin": pa.int64(), "end": pa.int64(), "ended": pa.string(), "seen": pa.int64(),
                   "counted": pa.int64()},
     "losses": {"process": pa.int32(), "why": pa.string(), "calls": pa.int64()},
+    "gaps": {"process": pa.int32(), "thread": pa.int64(), "begin": pa.int64(), "end": pa.int64()},
 }  # fmt: skip
 
 
@@ -37,8 +39,10 @@ class Store:
         self.parts: list[Part] = []
         self.handles: list[Handles] = []
         self.requests: list[np.ndarray] = []
+        self.blocks: list[np.ndarray] = []
         self.processes: list[processes.Process] = []
         self.losses: list[dict] = []
+        self.gaps: list[dict] = []
         self.objects = Objects()
         self.rows = 0
 
@@ -60,9 +64,11 @@ class Store:
                 self.lose(number, one.text, one.place if one.place > 0 else None)
         for damage in (*source.damages, *filter(None, [decoded.damage])):
             self.lose(number, f"{source.name}: {damage}")
+        self.gaps += process.gaps(decoded.texts)
         self.processes.append(process)
         self.handles.append(handles)
         self.requests.append(decoded.requests)
+        self.blocks.append(decoded.blocks)
         self.parts.append(Part(decoded.calls, nesting, number, self.rows, process.shift, handles.numbers(), np.zeros(1, np.int32)))
         self.rows += len(decoded.calls)
 
@@ -85,6 +91,12 @@ class Store:
             found.add(part, handles, requests)
         return found
 
+    def links(self) -> pa.Table:
+        found = Links(self.functions)
+        for part, blocks in zip(self.parts, self.blocks, strict=True):
+            found.add(part, blocks)
+        return found.table()
+
     def opens(self) -> pa.Table:
         """What files were opened for: flags as of open(2)."""
         has_flags = np.array([place == "flags" for place in self.functions.place])
@@ -95,12 +107,13 @@ class Store:
 
     def write(self, folder: Path) -> None:
         self.name_objects()
+        links = self.links()
         Slabs(self.parts, self.functions).write(folder / "calls")
-        levels.write(self.parts, self.functions, folder / "levels")
+        levels.write_of_parts(self.parts, self.functions, folder / "levels")
         met, alone = self.meetings().tables()
-        for name, table in (met | {"opens": self.opens()}).items():
+        for name, table in (met | {"opens": self.opens(), "links": links}).items():
             pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
-        tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses}
+        tables = {"objects": list(self.objects.rows.values()), "processes": processes.rows(self.processes), "losses": self.losses, "gaps": self.gaps}
         for name, rows in tables.items():
             pq.write_table(pa.Table.from_pylist(rows, pa.schema(SCHEMAS[name].items())), folder / f"{name}.parquet", compression="zstd")
         about = {"format": "damaris store", "version": store.VERSION, "calls": self.rows, "moving": self.functions.moving, "raw": state_of(self.files), **alone,

@@ -45,17 +45,18 @@ dev_run() {
 dev_bench() {
   case ${1:-},${2:-} in
     all,--help | all,-h) exec python3 bench/all/bench_all.py --help ;; # needs nothing
-    all,* | cm1,* | phases,* | record,* | query,* | replay,* | compression,* | write,* | queue,* | persist,* | reduce,* | slots,* | never-stops,* | -*,*) ;;
-    *) fail "bench: name a benchmark${1:+, not $1}: write queue persist reduce slots never-stops phases cm1 compression record query replay all; or --quick" ;;
+    all,* | cm1,* | phases,* | record,* | query,* | replay,* | view,* | compression,* | write,* | queue,* | persist,* | reduce,* | slots,* | never-stops,* | -*,*) ;;
+    *) fail "bench: name a benchmark${1:+, not $1}: write queue persist reduce slots never-stops phases cm1 compression record query replay view all; or --quick" ;;
   esac
   setup_for_use
   case ${1:-} in phases | record | query | all) setup_bench_python ;; esac
-  case ${1:-} in record | query) setup_trace_python ;; esac
+  case ${1:-} in record | query | view | all) setup_trace_python ;; esac
+  case ${1:-} in view | all) setup_test_python ;; esac
   dev_build "$PRESET"
   use_built_tree
   cd "$CALLER_DIR" || exit 1
   case ${1:-} in
-    all | cm1 | phases | record | query | replay) exec "$PYTHON" "$ROOT/bench/$1/bench_$1.py" "${@:2}" ;;
+    all | cm1 | phases | record | query | replay | view) exec "$PYTHON" "$ROOT/bench/$1/bench_$1.py" "${@:2}" ;;
     compression) exec "$PYTHON" "$ROOT/bench/cm1/bench_compression.py" "${@:2}" ;;
     -*) exec "$PYTHON" "$ROOT/bench/guard/guard.py" "$@" ;; # no benchmark's name: the guard
     *) exec damaris-bench "$@" ;;

@@ -8,12 +8,14 @@
 #include <optional>
 #include <thread>
 
+#include "api/summary.hpp"
 #include "client/slot.hpp"
 #include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/base/thread_state_guard.hpp"
 #include "core/shm/frontier.hpp"
@@ -66,12 +68,19 @@ struct AtExit {
 }  // namespace
 
 Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id)
-    : client_(std::make_unique<client::Client>(shared, std::move(frame), slot, id)) {}
+    : client_(std::make_unique<client::Client>(shared, frame, slot, id)), region_(shared), frame_(std::move(frame)), id_(id) {
+  tell_recorder_client(id);
+}
 
 Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Frame>& frame, int id)
-    : server_(std::move(server)), finalize_timeout_ms_(frame->architecture.finalize_timeout_ms) {
+    : server_(std::move(server)),
+      finalize_timeout_ms_(frame->architecture.finalize_timeout_ms),
+      region_(server_->region()),
+      frame_(frame),
+      id_(id) {
   client::try_claim(*server_->region(), 0, id);
   client_ = std::make_unique<client::Client>(server_->region(), frame, 0, id, [this] { return pump(); });
+  tell_recorder_client(id);
 }
 
 // One of several waiting threads does the server's work; the others check again.
@@ -107,15 +116,23 @@ client::PumpResult Session::pump() {
   return waiting;
 }
 
+void Session::print_end() const {
+  if (id_ == 0) print_summary(*region_, *frame_, server_ != nullptr);
+}
+
 Status Session::finalize() {
   Status report = client_->finalize();
-  if (server_ == nullptr) return report;
+  if (server_ == nullptr) {
+    print_end();
+    return report;
+  }
   const ProcessGuard process_guard;
   // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
   for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
   server_->close();
+  print_end();
   const Status& last = server_->end_failure();
   if (report.code >= DC_OK && !all_here)
     report = {DC_E_TIMEOUT, format("the other processes did not finish within {} ms (<server finalize-timeout=...>); what "

@@ -38,6 +38,7 @@ class Session {
 
  private:
   client::PumpResult pump();
+  void print_end() const;
   std::optional<server::Unstored> unstored_at_exit();
   const CreatorProcess creator_;
   const std::int32_t process_ = this_process().pid;
@@ -47,6 +48,10 @@ class Session {
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place
   std::function<void()> on_end_;
+  // For the line at the end of the run.
+  const std::shared_ptr<const shm::Region> region_;
+  const std::shared_ptr<const model::Frame> frame_;
+  const int id_;
 };
 
 // The one session of the process, or nullptr.

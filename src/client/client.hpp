@@ -137,6 +137,7 @@ class Client {
   template <class Done>
   void wait_for_room(Done&& done);
   [[noreturn]] void throw_full(Writer& writer, const Variable& variable, std::int64_t step, bool alone);
+  std::string larger_buffer(const Writer& writer, std::uint64_t step_bytes) const;
   [[noreturn]] void throw_logged(const std::string& sentence);
   void publish(Writer& writer, shm::BlockHeader* block, std::int64_t step, const std::byte* data, std::uint64_t bytes);
   // What a read waits for, and until when.
@@ -200,15 +201,19 @@ class Client {
 template <class Done>
 void Client::wait_for_room(Done&& done) {
   std::atomic<std::uint32_t>& waiting = region_->slot(slot_).waits_for_room;
+  struct Wait {
+    std::atomic<std::uint32_t>& waiting;
+    std::atomic<std::uint64_t>& total;
+    const Clock::time_point start = Clock::now();
+    ~Wait() {
+      total.fetch_add(static_cast<std::uint64_t>((Clock::now() - start).count()), std::memory_order_relaxed);
+      waiting.fetch_sub(1, std::memory_order_relaxed);
+    }
+  };
   waiting.fetch_add(1, std::memory_order_relaxed);
+  const Wait wait = {waiting, region_->header().waited_ns};
   link_.ring();
-  try {
-    link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
-  } catch (...) {
-    waiting.fetch_sub(1, std::memory_order_relaxed);
-    throw;
-  }
-  waiting.fetch_sub(1, std::memory_order_relaxed);
+  link_.wait_until(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms), done);
 }
 
 }  // namespace damaris::client

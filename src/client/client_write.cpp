@@ -1,5 +1,6 @@
 // The path of a write: reserve -> copy -> publish. The rest of the client is in client.cpp.
 #include <algorithm>
+#include <cmath>
 
 #include "client/client.hpp"
 #include "codec/checksum.hpp"
@@ -75,10 +76,20 @@ void Client::require_fits(const Wanted& wanted, std::int64_t step) {
 }
 
 void Client::throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const {
-  throw Error(DC_E_TOO_LARGE,
-              format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; enlarge "
-                     "<buffer size=...> in {}",
-                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, declared_.frame->file));
+  throw Error(DC_E_TOO_LARGE, format("'{}' is {} bytes in step {}, more than the {} bytes of the buffer that client {} has; {}",
+                                     name_of(variable), bytes, step, writer.arena.size_bytes(), id_, larger_buffer(writer, bytes)));
+}
+
+// Each client has its share of the buffer, whatever its size.
+std::string Client::larger_buffer(const Writer& writer, std::uint64_t step_bytes) const {
+  constexpr double kSteps = 2;  // as 'damaris check' has it
+  const double shares =
+      static_cast<double>(declared_.frame->architecture.buffer_bytes) / static_cast<double>(writer.arena.size_bytes());
+  const double mebibytes = kSteps * static_cast<double>(step_bytes) * shares / (1 << 20);
+  return format(
+      "give <buffer size=...> at least {:.0f}MiB in {}, which holds two such steps of all clients; 'damaris check' computes it "
+      "for all variables",
+      std::ceil(mebibytes), declared_.frame->file);
 }
 
 void Client::require_data(const Variable& variable, const void* data) const {
@@ -173,9 +184,9 @@ void Client::throw_full(Writer& writer, const Variable& variable, std::int64_t s
   if (alone)
     throw Error(DC_E_ITERATION_TOO_LARGE,
                 format("step {} of client {} is too large for the {} bytes of the buffer that it has: it uses {} of them, the "
-                       "largest hole is {}, and '{}' needs {}; enlarge <buffer size=...> in {}",
+                       "largest hole is {}, and '{}' needs {}; {}",
                        step, id_, writer.arena.size_bytes(), writer.step_bytes, writer.arena.largest_hole_bytes(variable.form),
-                       name_of(variable), bytes, declared_.frame->file));
+                       name_of(variable), bytes, larger_buffer(writer, writer.step_bytes + bytes)));
   const char* const first = link_.waits_for_clients(step - 1)
                                 ? "let each client end each step, also one in which it writes nothing; if it is only slow, "
                                 : "";

@@ -142,6 +142,7 @@ void build_log(Build& build) {
   if (log == nullptr) return;
   build.model.log.level = log->value("level");
   build.model.log.file = log->value_or_empty("file");
+  build.model.log.summary = log->value("summary") == "yes";
 }
 
 }  // namespace damaris::config

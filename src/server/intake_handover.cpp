@@ -229,6 +229,7 @@ void IntakeSide::take(StepProcessed& answer) {
   for (; !result.notices.empty(); result.notices.erase(result.notices.begin()))
     roster_.notify_all_clients({answer.step, result.notices.front()});
   step_out_.reset();
+  add_to_totals(result);
   all_durable_ &= result.durable;
   if (!result.durable && !adoption_) {
     shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
@@ -238,6 +239,17 @@ void IntakeSide::take(StepProcessed& answer) {
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
   release(answer.step, result.durable, result.recorded);
+}
+
+void IntakeSide::add_to_totals(const PluginHost::StepResult& result) {
+  shm::RegionHeader& header = region_->header();
+  const auto add = [](std::atomic<std::uint64_t>& total, std::uint64_t more) { total.fetch_add(more, std::memory_order_relaxed); };
+  add(result.durable ? header.stored_steps : header.failed_steps, 1);
+  for (const StoredFile& file : result.files) {
+    add(header.raw_bytes, file.raw_bytes);
+    add(header.stored_bytes, file.bytes);
+  }
+  add(header.busy_ns, result.busy_ns);
 }
 
 // Recovery records the steps that were given up since the last durable one.

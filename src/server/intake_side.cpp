@@ -153,6 +153,7 @@ void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& me
   const bool drops = message.kind == shm::MessageKind::dropped;
   ledger_.open(message.step).refuse(message.name, drops);
   shm::record_omission(region_->header(), message.step);
+  region_->header().left_out.fetch_add(message.count, std::memory_order_relaxed);
   log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", message.step, message.count,
                                      model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));
 }

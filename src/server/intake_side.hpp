@@ -108,6 +108,7 @@ class IntakeSide {
   void stop_waiting();
   void reclaim();
   void account_for(Step& step) const;
+  void add_to_totals(const PluginHost::StepResult& result);
   void release(std::int64_t step, bool durable, bool recorded);
   bool owes_given_up() const;
   bool hand_out_reads();

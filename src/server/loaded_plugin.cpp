@@ -49,6 +49,7 @@ int LoadedPlugin::send(void* self, int server, const void* data, std::uint64_t b
 std::unique_ptr<LoadedPlugin> load_plugin(const model::Model& model, const model::Plugin& plugin) {
   auto loaded = std::make_unique<LoadedPlugin>();
   loaded->name = format("plugin '{}'", plugin.name);
+  loaded->short_name = plugin.name;
   loaded->where = plugin.where;
   loaded->storage = plugin.storage;
   const std::string path = find_plugin(plugin.library, model, plugin.where), place = model::place(model, plugin.where);
@@ -70,6 +71,7 @@ std::unique_ptr<LoadedPlugin> load_plugin(const model::Model& model, const model
 std::unique_ptr<LoadedPlugin> load_function(const model::Model& model, const model::Action& action) {
   auto loaded = std::make_unique<LoadedPlugin>();
   loaded->name = format("action '{}' of {}", action.function, action.library);
+  loaded->short_name = action.function;
   loaded->where = action.where;
   loaded->library_name = action.library;
   loaded->function_name = action.function;

@@ -36,7 +36,8 @@ struct RunFacts {
 
 // `host->self` points to it. Libraries stay loaded: HDF5 and MPI register exit handlers, which must not dangle.
 struct LoadedPlugin {
-  std::string name;  // for messages
+  std::string name;        // for messages
+  std::string short_name;  // of the plugin, or of the function
   model::Location where;
   bool storage = false;
   bool disabled = false;

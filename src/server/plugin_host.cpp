@@ -9,6 +9,7 @@
 #include "core/base/format.hpp"
 #include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
+#include "core/base/observed.hpp"
 #include "core/base/thread_state_guard.hpp"
 
 namespace damaris::server {
@@ -78,7 +79,7 @@ void PluginHost::initialize(const RunFacts& facts) {
     prepare(*plugin);
     LoadedPlugin& loaded = *plugin;
     if (loaded.table.init != nullptr) {
-      const Status result = guarded(loaded, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
+      const Status result = guarded(loaded, {"init"}, "in init", [&] { return loaded.table.init(&loaded.host, &loaded.state); });
       if (result.code < DC_OK)
         throw Error(static_cast<dc_code>(result.code), format("{}: {}", model::place(*model_, loaded.where), result.message));
     }
@@ -107,7 +108,7 @@ void PluginHost::set_lost(std::vector<dc_lost_t> lost, std::size_t never_attache
 
 // Every callback goes through here: the only place that catches a plugin's exceptions.
 template <class Call>
-Status PluginHost::guarded(LoadedPlugin& plugin, const std::string& what, Call&& call) {
+Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::string& what, Call&& call) {
   plugin.failure.clear();
   plugin.called = true;
   if (busy_) busy_(format("{} {}", plugin.name, what));
@@ -116,7 +117,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, const std::string& what, Call&&
   try {
     const InCallback inside;
     const ThreadStateGuard thread_state;  // per callback, so that traps left enabled by a plugin affect nothing else
-    result.code = call();
+    result.code = observed({callback.name, "plugin", plugin.short_name.c_str(), callback.step, 0, nullptr, 0}, call);
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;
     plugin.failure = format("it threw: {}", error.what());
@@ -129,6 +130,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, const std::string& what, Call&&
                                     "process; end the fork with _exit",
                                     plugin.name, what));
   if (busy_) busy_(waiting_);
+  result_.busy_ns += static_cast<std::uint64_t>((Clock::now() - start).count());
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)
     log_line(LogLevel::warning,
              format("{} took {:.1f} s {}; meanwhile no step was stored and no action run", plugin.name, seconds, what));
@@ -142,6 +144,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, const std::string& what, Call&&
     result.code = DC_N_PLUGIN;
     result.message += "; it is switched off, the run goes on without it (<plugins policy=\"disable\"/>)";
   }
+  if (!plugin.initialized && plugin.function == nullptr) return result;  // in init: the start says it
   log_line(result.code == DC_E_NOT_STORED ? LogLevel::info
            : result.is_notice()           ? LogLevel::warning
                                           : LogLevel::error,
@@ -163,7 +166,7 @@ Status PluginHost::run(const model::Action& action, const dc_event_t& event, con
   const std::string what = format("on event '{}' of step {}", event.name, event.step);
   LoadedPlugin* const target = action.plugin >= 0 ? plugins_[static_cast<std::size_t>(action.plugin)].get() : find_function(action);
   if (target == nullptr || target->disabled) return {};
-  return guarded(*target, what, [&] {
+  return guarded(*target, {target->function != nullptr ? "action" : "on_event", event.step}, what, [&] {
     if (target->function != nullptr) return target->function(&event, &step, &target->host);
     return target->table.on_event == nullptr ? DC_OK : target->table.on_event(target->state, &event, &step);
   });
@@ -200,7 +203,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
   for (; next_plugin_ < plugins_.size(); ++next_plugin_) {
     LoadedPlugin& plugin = *plugins_[next_plugin_];
     if (plugin.disabled || plugin.table.on_step == nullptr) continue;
-    const Status call = guarded(plugin, format("at step {}", step.step),
+    const Status call = guarded(plugin, {"on_step", step.step}, format("at step {}", step.step),
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
     take_files(plugin);
     update_wait_text(plugin, call);
@@ -243,21 +246,22 @@ void PluginHost::note(LoadedPlugin& plugin, const Status& call) {
   if (result_.first_failure.code == DC_OK) result_.first_failure = call;
 }
 
-template <class Callback, class... Rest>
-Status PluginHost::call_storage(Callback callback, const std::string& what, Rest... rest) {
+template <class Member, class... Rest>
+Status PluginHost::call_storage(Member member, Callback callback, const std::string& what, Rest... rest) {
   for (auto& plugin : plugins_)
-    if (plugin->storage && plugin->table.*callback != nullptr)
-      return guarded(*plugin, what, [&] { return (plugin->table.*callback)(plugin->state, rest...); });
+    if (plugin->storage && plugin->table.*member != nullptr)
+      return guarded(*plugin, callback, what, [&] { return (plugin->table.*member)(plugin->state, rest...); });
   return {DC_E_CONFIG,
           format("no storage of {} can read what an earlier run stored; say <storage><hdf5 restart=.../></storage>", model_->file)};
 }
 
 Status PluginHost::read(const dc_read_t& read) {
-  return call_storage(&dc_plugin_t::on_read, format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
+  return call_storage(&dc_plugin_t::on_read, {"on_read", read.step},
+                      format("in on_read of '{}' of step {}", read.variable->path, read.step), &read);
 }
 
 Status PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& step) {
-  return call_storage(&dc_plugin_t::on_last_step, "in on_last_step", variable, &step);
+  return call_storage(&dc_plugin_t::on_last_step, {"on_last_step"}, "in on_last_step", variable, &step);
 }
 
 Status PluginHost::passed(std::int64_t step, bool& recorded) {
@@ -265,7 +269,8 @@ Status PluginHost::passed(std::int64_t step, bool& recorded) {
   recorded = true;
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
-    const Status call = guarded(*plugin, "at steps without data", [&] { return plugin->table.on_passed(plugin->state, step); });
+    const Status call = guarded(*plugin, {"on_passed", step}, "at steps without data",
+                                [&] { return plugin->table.on_passed(plugin->state, step); });
     if (plugin->storage && (call.code < DC_OK || call.code == DC_UNRECORDED)) recorded = false;
     keep_first(first, call);
   }
@@ -275,7 +280,7 @@ Status PluginHost::passed(std::int64_t step, bool& recorded) {
 bool PluginHost::idle(Status& first_failure) {
   for (const auto& plugin : plugins_) {
     if (!plugin->called || plugin->disabled || plugin->table.on_idle == nullptr) continue;
-    const Status call = guarded(*plugin, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
+    const Status call = guarded(*plugin, {"on_idle"}, "in on_idle", [&] { return plugin->table.on_idle(plugin->state); });
     plugin->called = call.code == DC_AGAIN || call.code == DC_WAIT;
     keep_first(first_failure, call);
     if (call.code == DC_AGAIN) return true;
@@ -302,7 +307,7 @@ Status PluginHost::deliver(const Post& post) {
   }
   LoadedPlugin& plugin = *plugins_[post.plugin];
   if (plugin.disabled || !plugin.initialized || plugin.table.on_message == nullptr) return {};
-  const Status call = guarded(plugin, format("at a message of server {}", post.from), [&] {
+  const Status call = guarded(plugin, {"on_message"}, format("at a message of server {}", post.from), [&] {
     return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });
   take_files(plugin);
@@ -318,7 +323,7 @@ Status PluginHost::finalize() {
   for (auto& plugin : plugins_) {
     LoadedPlugin& loaded = *plugin;
     if (!loaded.initialized || loaded.table.finalize == nullptr) continue;
-    const Status call = guarded(loaded, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
+    const Status call = guarded(loaded, {"finalize"}, "in finalize", [&] { return loaded.table.finalize(loaded.state); });
     loaded.initialized = false;
     keep_first(first, call);
   }

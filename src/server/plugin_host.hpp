@@ -16,6 +16,7 @@
 #include "core/model/model.hpp"
 #include "server/library/coordinator.hpp"
 #include "server/loaded_plugin.hpp"
+#include "trace/slot.hpp"
 
 namespace damaris::server {
 
@@ -49,6 +50,7 @@ class PluginHost {
     bool recorded = true;  // nor owes a record of this or of an earlier step
     std::vector<Status> notices;
     std::vector<StoredFile> files;
+    std::uint64_t busy_ns = 0;  // in callbacks since the result before
   };
   // Call with the same step until it returns done, or refused for a step that ends; `step` and what it points to must stay valid until
   // then.
@@ -84,17 +86,22 @@ class PluginHost {
   void watch(std::function<void(const std::string&)> busy) { busy_ = std::move(busy); }
 
  private:
+  // Which callback, as a recorder knows it, and about which step, if it is about one.
+  struct Callback {
+    const char* name;
+    std::int64_t step = trace::kNowhere;
+  };
   LoadedPlugin* find_function(const model::Action& action) const;
   void begin(const dc_step_t& step);
   void select_stored_datasets(const dc_step_t& step);
-  template <class Callback, class... Rest>
-  Status call_storage(Callback callback, const std::string& what, Rest... rest);
+  template <class Member, class... Rest>
+  Status call_storage(Member member, Callback callback, const std::string& what, Rest... rest);
   Pass refused(const LoadedPlugin& plugin, const dc_step_t& step);
   void take_files(LoadedPlugin& plugin);
   void note(LoadedPlugin& plugin, const Status& call);
   void update_wait_text(LoadedPlugin& plugin, const Status& call);
   template <class Call>
-  Status guarded(LoadedPlugin& plugin, const std::string& what, Call&& call);
+  Status guarded(LoadedPlugin& plugin, Callback callback, const std::string& what, Call&& call);
   bool can_be_disabled(const LoadedPlugin& plugin) const;
   static void keep_first(Status& first, const Status& call);
 

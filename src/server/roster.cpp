@@ -114,7 +114,7 @@ void Roster::end(Member& member, Lane& lane, std::int64_t step) {
 void Roster::leave(Member& member, Member::Presence how) {
   // A client without an id was never served, and the caller has logged that.
   if (how == Member::Presence::gone && member.id >= 0)
-    log_line(LogLevel::warning, format("client {} is gone without having finalized", member.id));
+    log_line(LogLevel::debug, format("client {} is gone without having finalized", member.id));
   member.presence = how;
   member.frontier = kAllSteps;
   if (how == Member::Presence::finalized) member.own_frontier = kAllSteps;

@@ -24,6 +24,7 @@
 struct dt_trace {
   std::vector<dt_call> calls;
   std::vector<dt_request> requests;
+  std::vector<dt_block> blocks;
   std::vector<dt_text> texts;
   std::deque<std::string> words;  // of the texts
   std::string damage;

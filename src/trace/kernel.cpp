@@ -81,7 +81,14 @@ class Parents {
   std::vector<std::vector<std::size_t>> waiting_;  // by depth: calls whose parent has not come
 };
 
-// Returns what calls say of requests.
+// Between the last call of a thread before chunks that are missing and the first one behind them.
+void note_gap(dt_trace& found, std::uint32_t thread, std::size_t first, std::size_t next) {
+  if (next >= found.calls.size()) return;
+  const std::uint64_t before = next > first ? found.calls[next - 1].end : 0;
+  found.texts.push_back({dt_gap, thread, static_cast<std::int64_t>(found.calls[next].begin), before, "", 0});
+}
+
+// Returns what calls say of requests and of blocks.
 std::vector<trace::RequestSlot> decode(dt_trace& found, Files& files, const Chunks& chunks, std::size_t functions) {
   std::vector<trace::RequestSlot> requests;
   std::size_t most = 0, first = 0;
@@ -96,7 +103,9 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, Files& files, const Chun
       sequence = -1;
       first = found.calls.size();
     }
-    if (static_cast<std::int64_t>(key.second) != ++sequence) {
+    const bool lacks = static_cast<std::int64_t>(key.second) != ++sequence;
+    const std::size_t next = found.calls.size();
+    if (lacks) {
       note(found, "thread " + std::to_string(thread) + " lacks chunk " + std::to_string(sequence));
       sequence = key.second;
     }
@@ -115,12 +124,13 @@ std::vector<trace::RequestSlot> decode(dt_trace& found, Files& files, const Chun
       } else if (slot.function >= trace::kFirstCall && slot.function < functions) {
         found.calls.push_back(call_of(slot, key.first));
         parents->add(found.calls.size() - 1);
-      } else if (slot.function == trace::requested || slot.function == trace::completed) {
+      } else if (slot.function == trace::requested || slot.function == trace::completed || slot.function == trace::of_block) {
         if (found.calls.size() > first) requests.push_back({found.calls.size() - 1, slot});
       } else {
         note(found, "a slot of thread " + std::to_string(thread) + " is damaged");
       }
     }
+    if (lacks) note_gap(found, key.first, first, next);
   }
   return requests;
 }
@@ -172,6 +182,14 @@ void sort_calls(std::vector<dt_call>& calls, std::vector<trace::RequestSlot>& re
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return is_earlier(calls[a], calls[b]); });
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   put_at(calls, requests, place);
+}
+
+void split_blocks(dt_trace& found, std::vector<trace::RequestSlot>& slots) {
+  const auto first =
+      std::stable_partition(slots.begin(), slots.end(), [](const auto& one) { return one.slot.function != trace::of_block; });
+  for (auto one = first; one != slots.end(); ++one)
+    found.blocks.push_back({static_cast<std::int64_t>(one->call), one->slot.place, one->slot.begin});
+  slots.erase(first, slots.end());
 }
 
 // The descriptors' own offsets, from open, seek, read and write in the order of time. Unknown for O_APPEND.
@@ -231,6 +249,7 @@ dt_trace* dt_open(const dt_piece* pieces, std::size_t count, const std::uint8_t*
   }
   std::vector<trace::RequestSlot> requests = decode(*found, files, chunks, functions);
   sort_calls(found->calls, requests);
+  split_blocks(*found, requests);
   found->requests = trace::pair_requests(found->calls, std::move(requests));
   sum_offsets(*found, roles);
   return found.release();
@@ -251,5 +270,9 @@ const dt_request* dt_requests(const dt_trace* trace, std::size_t* count) {
 const dt_text* dt_texts(const dt_trace* trace, std::size_t* count) {
   *count = trace->texts.size();
   return trace->texts.data();
+}
+const dt_block* dt_blocks(const dt_trace* trace, std::size_t* count) {
+  *count = trace->blocks.size();
+  return trace->blocks.data();
 }
 const char* dt_damage(const dt_trace* trace) { return trace->damage.c_str(); }

@@ -26,8 +26,10 @@ typedef struct dt_call {
 enum { dt_failed = 1, dt_cut = 4 }; /* dt_cut: the process died inside; `bytes` is what was asked for */
 
 /* Numbers as in slot.hpp: 1 about the process, 2 the path of an object, 3 a loss, 4 about an object, 5 the process's end,
- * 6 the former path of an object.
+ * 6 the former path of an object. dt_gap: chunks of the thread `object` are missing from `begin`, 0 if not even its first call is there,
+ * to `place`.
  * `text` is not terminated. */
+enum { dt_gap = 64 };
 typedef struct dt_text {
   int32_t what;
   uint32_t object;
@@ -45,6 +47,13 @@ typedef struct dt_request {
   uint32_t flags;
 } dt_request;
 enum { dt_cancelled = 1, dt_released = 2, dt_half = 4 };
+
+/* A block of a client that a call of the layers damaris and server is about; a call may have several. */
+typedef struct dt_block {
+  int64_t call;   /* its index */
+  int64_t place;  /* (source << 32) + block */
+  uint64_t bytes; /* of the block that the call moved */
+} dt_block;
 
 typedef struct dt_trace dt_trace;
 
@@ -66,11 +75,14 @@ void dt_close(dt_trace* trace);
 const dt_call* dt_calls(const dt_trace* trace, size_t* count);
 /* In the order in which they ended. */
 const dt_request* dt_requests(const dt_trace* trace, size_t* count);
+const dt_block* dt_blocks(const dt_trace* trace, size_t* count);
 const dt_text* dt_texts(const dt_trace* trace, size_t* count);
 /* Adds to `ns`, `bins` times `layers` of them, how long each layer was innermost in each bin of a thread's time. The calls are in order of begin,
  * those around others first; `layer` is their layer's number. Bins are `width` ns wide, from `origin` on; what lies outside counts nothing. */
 void dt_paint(const int64_t* begin, const int64_t* end, const uint8_t* layer, size_t count, int64_t origin, double width,
               size_t bins, size_t layers, double* ns);
+/* Two bytes for each bin: 1 + the layer that was innermost longest, 0 for none, and its share of the bin in 255ths, at least one. */
+void dt_shade(const double* ns, size_t bins, double width, size_t layers, uint8_t* shades);
 
 /* "" if the file is whole. */
 const char* dt_damage(const dt_trace* trace);

@@ -2,6 +2,7 @@
 // Used by: python/damaris, at unify for the levels, and in the viewer.
 // Before it: calls in order of begin. After it: levels/N.npy, a picture.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -55,4 +56,13 @@ void dt_paint(const std::int64_t* begin, const std::int64_t* end, const std::uin
     around.push_back({end[i], layer[i]});
   }
   leave(INT64_MAX);
+}
+
+void dt_shade(const double* ns, std::size_t bins, double width, std::size_t layers, std::uint8_t* shades) {
+  for (std::size_t bin = 0; bin < bins; ++bin, ns += layers, shades += 2) {
+    const double* const longest = std::max_element(ns, ns + layers);
+    const bool is_empty = !(*longest > 0);
+    shades[0] = static_cast<std::uint8_t>(is_empty ? 0 : longest - ns + 1);
+    shades[1] = static_cast<std::uint8_t>(is_empty ? 0 : std::ceil(std::min(*longest / width, 1.0) * 255));
+  }
 }

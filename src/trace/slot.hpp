@@ -38,10 +38,13 @@ enum Auxiliary : std::uint16_t {
   // Of the call before it in its thread; `begin` is the handle of MPI's request:
   requested = 4,  // the call has made it
   completed = 5,  // the call has waited for it; of what was received `place` is (source, tag). `flags`: its Completion
+  // Of the call before it in its thread, of the layers damaris and server: it moved `begin` bytes of the block `place`, (source, block), of
+  // its variable and step. One for each block.
+  of_block = 6,
   kFirstCall = 16,
 };
 // Functions of the recorder itself, which generate.py puts into functions.json.
-constexpr std::uint16_t kFlush = kFirstCall + 600, kSynchronise = kFlush + 1;
+constexpr std::uint16_t kFlush = kFirstCall + 700, kSynchronise = kFlush + 1;
 enum Text : std::uint8_t {
   process = 1,  // key=value lines about the process
   path = 2,  // of `object`, a file. `place`: its flags, as of F_GETFL; `begin`: the descriptor's offset before the next call on it
@@ -64,7 +67,7 @@ constexpr std::int64_t message(int peer, int tag) {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr char kMagic[8] = {'D', 'C', 'T', 'R', 'A', 'C', 'E', '\0'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 // The first two slots of a chunk. A thread fills one again and again; each full one is copied to the end of the file. So a reader may meet a
 // (thread, sequence) twice after a kill, and takes it once.

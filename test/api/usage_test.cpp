@@ -236,7 +236,7 @@ TEST_CASE("a dataset larger than the buffer, and a step larger than it, are refu
   for (int block = 0; code == DC_OK; ++block) code = dc_write_block("height", 0, block, kFour);
   CHECK(code == DC_E_ITERATION_TOO_LARGE);
   CHECK(said("step 0 of client 0 is too large for "));
-  CHECK(said("enlarge <buffer size=...> in "));
+  CHECK(said("give <buffer size=...> at least 1MiB in "));
   CHECK(dc_end_iteration(0) == DC_OK);
   CHECK(dc_write("height", 1, kFour) == DC_OK);
 }

@@ -155,7 +155,7 @@ def test_wrong_usage_is_named_before_anything_runs(arguments, sentence):
 
 
 @pytest.mark.parametrize("script", ["all/bench_all.py", "cm1/bench_cm1.py", "cm1/bench_compression.py", "guard/guard.py",
-                                    "phases/bench_phases.py", "query/bench_query.py"])
+                                    "phases/bench_phases.py", "query/bench_query.py", "view/bench_view.py"])
 def test_the_help_is_no_wider_than_80_columns_and_says_what_to_type(script):
     only_python = ["-S"] if script.startswith("all/") else []
     done = subprocess.run([sys.executable, *only_python, "-B", ROOT / "bench" / script, "--help"], capture_output=True, text=True,

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 import raw_files as raw
@@ -11,6 +12,7 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 
+import damaris
 from damaris import kernel
 
 MS = 10**6
@@ -38,12 +40,21 @@ def run(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def address(run):
+@contextmanager
+def viewing(run):
+    """Its address."""
     words = [sys.executable, "-m", "damaris.verbs", "view", str(run), "--no-browser"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as viewer:
-        yield viewer.stdout.readline().strip()
-        viewer.terminate()
+        try:
+            yield viewer.stdout.readline().strip()
+        finally:
+            viewer.terminate()
+
+
+@pytest.fixture(scope="module")
+def address(run):
+    with viewing(run) as address:
+        yield address
 
 
 class Page:
@@ -75,6 +86,13 @@ class Page:
         """How many pixels have colour."""
         return self.browser.ask("""const data = document.getElementById('canvas').getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
             let count = 0; for (let i = 0; i < data.length; i += 4) if (Math.max(data[i], data[i+1], data[i+2]) - Math.min(data[i], data[i+1], data[i+2]) > 30) ++count; return count""")
+
+    def colour(self, time, row):
+        """Of the pixels around a time in the middle of a row, each [red, green, blue, alpha]."""
+        return self.browser.ask("""const [time, row] = arguments, drawing = viewer.drawing, scale = devicePixelRatio || 1;
+            const [x, y] = [drawing.x(viewer.view, time), drawing.y(viewer.view, row + 0.5)];
+            const { data } = drawing.context.getImageData(x * scale - 4, y * scale - 4, 8, 8);
+            return Array.from({ length: data.length / 4 }, (_, i) => [...data.slice(4 * i, 4 * i + 4)])""", time, row)
 
     def press(self, *keys):
         self.canvas.send_keys(*keys)
@@ -152,8 +170,9 @@ def test_an_area_is_counted(page):
 
 
 def test_a_finding_leads_to_its_place_and_its_question(page):
+    page.until("document.querySelector('#findings button')", "no finding comes")
     buttons = page.driver.find_elements(By.CSS_SELECTOR, "#findings button")
-    assert buttons and buttons[0].text.startswith("I3 high")
+    assert buttons[0].text.startswith("I3 high")
     page.press("+", "+", Keys.ARROW_RIGHT)
     buttons[0].click()
     time.sleep(0.1)
@@ -162,6 +181,15 @@ def test_a_finding_leads_to_its_place_and_its_question(page):
     assert page.driver.find_element(By.ID, "words").get_attribute("value").startswith("select ")
     page.driver.find_element(By.CSS_SELECTOR, "#ask button").click()
     page.until("document.querySelector('#answer td')", "the finding's question has no answer")
+
+
+def test_findings_of_a_large_recording_are_looked_for_when_somebody_asks(page):
+    page.until("document.querySelector('#findings button')", "no finding comes")
+    page.browser.ask("viewer.about.searched = viewer.about.calls - 1; viewer.offerFindings()")
+    [button] = page.driver.find_elements(By.CSS_SELECTOR, "#findings button")
+    assert button.text == "Look for findings in 6,093 calls"
+    button.click()
+    page.until("document.querySelector('#findings small')", "no finding comes")
 
 
 def test_questions_are_answered_with_a_picture_or_a_sentence(page):
@@ -209,3 +237,46 @@ def test_an_address_without_its_token_shows_nothing(browser, address):
     browser.driver.delete_all_cookies()
     browser.driver.get(re.sub(r"\?token=.*", "", address))
     assert "Open the address that damaris view printed" in browser.ask("return document.body.innerText")
+
+
+@pytest.fixture(scope="module")
+def harmed(tmp_path_factory):
+    """A second of writes, from 0.3 s on the recorder's own writing, from 0.6 to 0.8 s a chunk that is missing."""
+    folder, functions = tmp_path_factory.mktemp("harmed") / "run", kernel.functions()
+    own = NUMBER("fsync")
+    layer, functions.layer[own] = functions.layer[own], "recorder"  # as its flushes are
+    try:
+        def writes(begin, end):
+            return b"".join(raw.call(NUMBER("pwrite"), at * MS, (at + 9) * MS) for at in range(begin, end, 10))
+
+        first = raw.process(pid=100) + writes(0, 300) + raw.call(own, 300 * MS, 400 * MS) + writes(400, 600)
+        raw.write(folder, raw.chunk(first), raw.chunk(writes(800, 1000) + raw.end(SECOND), sequence=2))
+        damaris.open(folder)
+    finally:
+        functions.layer[own] = layer
+    return folder
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_the_recorders_own_time_and_missing_calls_have_looks_of_their_own(browser, harmed, tmp_path, served):
+    with viewing(harmed) as address:
+        if not served:
+            subprocess.run([sys.executable, "-m", "damaris.verbs", "view", str(harmed), "-o", str(tmp_path / "page.html")], check=True)
+        page = Page(browser, address if served else tmp_path / "page.html")
+        assert page.browser.ask("return viewer.about.lost") == [[599 * MS, 800 * MS, 0]]
+        near = [page.colour(at * MS, 0) for at in (150, 350, 700, 900)]
+        writes, own, lost, behind = [{tuple(one[:3]) for one in pixels} for pixels in near]
+        assert any(red > blue + 100 for red, _, blue in writes) and writes & behind
+        assert all(max(one) - min(one) < 10 for one in own) and not own & writes  # grey
+        assert (255, 255, 255) in lost and any(red > 150 and green < 50 for red, green, _ in lost)
+        assert page.browser.ask("return [...document.querySelectorAll('#legend li')].map((one) => one.innerText.trim())")[-2:] == ["recorder", "calls are missing"]
+        # However far away, a gap is seen.
+        page.browser.ask("viewer.within = (view) => view; viewer.go({begin: -1e12, end: 1e12, first: 0, last: 1})")
+        page.drawn()
+        assert any(red > 150 and green < 50 for red, green, _, alpha in page.colour(700 * MS, 0) if alpha)
+        page.browser.ask("delete viewer.within; viewer.go(viewer.all)")
+        page.drawn()
+        width, middle = page.canvas.size["width"], page.canvas.size["width"] / 2
+        ActionChains(page.driver).move_to_element_with_offset(page.canvas, int(0.7 * width - middle), 0).perform()
+        page.until("document.querySelector('#stack').innerText.includes('calls are missing here')", "the gap is not named")
+        assert page.browser.violations() == []

@@ -17,9 +17,17 @@ for object in "$prefix"/bin/* "$prefix"/lib/*.so; do
     exit 1
   fi
 done
+for program in "$prefix"/bin/damaris-*; do
+  verb=${program##*/damaris-}
+  grep -qxF ".B ${verb//-/\\-}" "$prefix/share/man/man1/damaris.1" || { echo "damaris(1) does not name the verb $verb"; exit 1; }
+  [ -e "$prefix/share/man/man1/damaris-$verb.1" ] || { echo "not installed: damaris-$verb.1"; exit 1; }
+done
+documents=$prefix/share/doc/damaris
+python3 "$source/test/install/links.py" "$documents" || exit 1
 for file in bin/damaris bin/damaris-check bin/damaris-server lib/libdamaris.so lib/damaris/plugins/damaris_null.so \
   include/damaris/damaris.h include/damaris/damaris.hpp include/damaris/plugin.h include/damaris/version.h \
   bin/damaris-record bin/damaris-info lib/libdamaris_trace.so lib/damaris/functions.json lib/damaris/python/damaris/py.typed \
-  share/damaris/damaris.xsd share/man/man1/damaris.1 lib/pkgconfig/damaris.pc lib/cmake/damaris/damaris-config.cmake; do
+  share/damaris/damaris.xsd share/doc/damaris/README.md share/doc/damaris/examples/06_no_mpi/no_mpi.c \
+  share/doc/damaris/src/plugins/null/null.c share/man/man1/damaris.1 lib/pkgconfig/damaris.pc lib/cmake/damaris/damaris-config.cmake; do
   [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done

@@ -1,4 +1,4 @@
-"""The commands and questions of docs/tracing.md and docs/trace-format.md, in their order, in one folder, and what they are said to print."""
+"""The commands and questions of docs/tracing.md, docs/view.md and docs/trace-format.md, in their order, in one folder, and what they are said to print."""
 
 import csv
 import json
@@ -97,15 +97,15 @@ def test_the_store_is_read_by_duckdb_alone(printed, place, monkeypatch):
     (place / "run").symlink_to("melt")
     monkeypatch.chdir(place)
     answers = [duckdb.sql(question).fetchall() for text in blocks("trace-format.md", "sql") for question in text.split(";") if question.strip()]
-    assert len(answers) == 5
+    assert len(answers) == 6
     assert {(name, rank): count for name, rank, _, count, _ in answers[0]}[f"{place}/dump.mpiio", 0] == (place / "dump.mpiio").stat().st_size
-    assert answers[1] == [] and answers[3][0][0] > 1000 and answers[4][0][1] == "exit"
+    assert answers[1] == [] and answers[3] == [] and answers[4][0][0] > 1000 and answers[5][0][1] == "exit"
     assert {pair[:2] for pair in answers[2]} == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 
 def test_the_format_page_names_each_column(printed, place):
     page = (DOCS / "trace-format.md").read_text()
-    for table in ("calls/*", "objects", "processes", "losses", "messages", "collectives", "requests", "members"):
+    for table in ("calls/*", "objects", "processes", "losses", "gaps", "messages", "collectives", "requests", "members"):
         described = duckdb.sql(f"describe select * from '{place}/melt/store/{table}.parquet'").fetchall()
         together = table in ("messages", "collectives", "requests", "members")
         named = page.split("### messages," if together else f"### {table.removesuffix('/*')}\n")[1].split("###")[0]
@@ -125,13 +125,15 @@ def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
 
 
 def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):
-    [served, listed, page] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
+    [served, listed, page, export] = [line.split("#")[0].split() for text in blocks("view.md", "sh") for line in text.splitlines()]
     assert printed and served == ["damaris", "view", "melt"]
     with subprocess.Popen(listed, cwd=place, stdout=subprocess.PIPE, text=True) as viewer:
         assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S{32}$", viewer.stdout.readline())
         viewer.send_signal(signal.SIGINT)
     do(place, page)
     assert (place / "melt.html").stat().st_size > 300_000
+    do(place, export)
+    assert (place / "melt.pftrace").stat().st_size > 100_000
 
 
 def test_the_slow_checkpoint_is_found_and_mended(place):

@@ -16,10 +16,13 @@ TRACES = int(os.environ.get("DAMARIS_RANDOM_TRACES", "15"))
 OBJECTS = pa.table({"id": [1, 2, 3], "name": ["/a", "/b", "/c"]})
 
 
-def answers(rows):
+def answers(rows, links=()):
     database = duckdb.connect()
     database.register("calls", pa.Table.from_pylist(rows))
     database.register("objects", OBJECTS)
+    database.execute("create table links (call bigint, writer bigint, bytes bigint, inside bigint)")
+    for link in links:
+        database.execute("insert into links values (?, ?, ?, ?)", link)
     return Answers(database)
 
 
@@ -95,6 +98,22 @@ def test_figure_9_by_hand():
     assert inclusive == {"mpiio": 1000, "damaris": 300 + 400, "posix": max(200, 250) + max(380, 190)}  # equations 3 and 4
     exclusive = {row["layer"]: round(row["seconds"] * 1e9) for row in ask(FIGURE_9, "Latency Breakdown Exclusive [0] [0]")}
     assert exclusive == {"mpiio": 300, "damaris": 700 - 250 - 380, "posix": 630}
+
+
+def test_a_server_that_works_for_two_calls_after_they_have_returned():
+    """Each has its share by bytes; what the callback around it takes for itself is the server's own. No call waits for it."""
+    rows = [
+        call(0, None, "damaris", 0, 10),
+        call(1, None, "damaris", 0, 30, process=1, root=1),
+        call(2, None, "server", 100, 500, process=2, root=2, below=360),  # on_step
+        call(3, 1, "server", 110, 470, process=2, root=1, branch=3, top=False, below=300),  # write_dataset
+        call(4, 3, "posix", 120, 420, process=2, root=1, branch=3),
+    ]
+    asked = answers(rows, [(3, 0, 25, 2), (3, 1, 75, 2)])
+    inclusive = {(row["process"], row["layer"]): round(row["seconds"] * 1e9) for row in ask_of(asked, "Latency Breakdown Inclusive [0-9]")}
+    assert inclusive == {(0, "damaris"): 10, (0, "server"): 90, (0, "posix"): 75, (1, "damaris"): 30, (1, "server"): 270, (1, "posix"): 225, (2, "server"): 40}
+    exclusive = {(row["process"], row["layer"]): round(row["seconds"] * 1e9) for row in ask_of(asked, "Latency Breakdown Exclusive [0-9]")}
+    assert exclusive == {(0, "damaris"): 10, (0, "server"): 15, (0, "posix"): 75, (1, "damaris"): 30, (1, "server"): 45, (1, "posix"): 225, (2, "server"): 40}
 
 
 def test_operations_of_figure_9():

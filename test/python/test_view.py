@@ -3,12 +3,17 @@
 import json
 import random
 import re
+import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -74,7 +79,7 @@ def test_pixels_show_who_was_innermost_longest(traced, run, seed):
     calls = traced(seed)
     line = Timeline(damaris.open(run))
     first = min(one[0] for mine in calls for one in mine)
-    for begin, pixel, width in [(0, 1, 300), (5000, 1, 2000), (20_000, 2, 999)]:  # narrower than the bins of the levels
+    for begin, pixel, width in [(0, 1, 300), (5000, 1, 2000), (20_000, 1, 999)]:  # narrower than the bins of the levels
         shown = np.frombuffer(line.raster(Window(begin, begin + pixel * width, 0, 3), width), np.uint8).reshape(3, width, 2)
         for row in range(3):
             same(shown[row], painted(calls[row], first + begin, first + begin + pixel * width, width), pixel)
@@ -202,10 +207,36 @@ def test_the_interrupt_of_ctrl_c_counts_from_the_address_on(talking, run):
             assert viewer.wait(30) == 0
 
 
-def test_a_store_without_levels_is_named(talking, run, verb):
-    (run / "store/levels/levels.json").unlink()
+@pytest.mark.parametrize("seed", range(2))
+def test_a_store_without_levels_gets_the_same_ones(traced, run, seed):
+    traced(seed)
+    before = Timeline(damaris.open(run))
+    made = [level.copy() for level in before.levels]
+    for harm in ("removed", "cut", "older"):
+        if harm == "removed":
+            shutil.rmtree(run / "store/levels")
+        elif harm == "cut":
+            (run / "store/levels/0.npy").write_bytes(b"")
+        else:
+            about = json.loads((run / "store/levels/levels.json").read_text())
+            (run / "store/levels/levels.json").write_text(json.dumps(about | {"layers": ["posix"]}))
+        shutil.rmtree(run / "raw", ignore_errors=True)
+        after = Timeline(damaris.open(run))
+        assert (after.begin, after.end, after.threads) == (before.begin, before.end, before.threads)
+        assert len(made) == len(after.levels) and all((a == b).all() for a, b in zip(made, after.levels, strict=True)), harm
+    assert sorted(path.name for path in (run / "store").glob("levels*")) == ["levels"]
+
+
+def test_levels_that_cannot_be_made_are_named(talking, run, verb, monkeypatch):
+    shutil.rmtree(run / "store/levels")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numpy.save", full)
     status, _, complaint = verb("view", run, "--no-browser")
-    assert status == 1 and f"'{run}/store' has no levels" in complaint and f"damaris unify {run}" in complaint
+    assert status == 1 and f"the picture of '{run}/store' is missing, and cannot be made there: No space left on device; copy the store" in complaint
+    assert not list((run / "store").glob("levels*"))
 
 
 def test_a_recording_without_a_call_has_an_empty_timeline(run):
@@ -223,3 +254,58 @@ def test_a_page_needs_no_server_and_says_if_there_is_too_much(talking, run, verb
     assert status == 1 and "the recording has 6 calls, a page holds 5" in complaint
     monkeypatch.undo()
     assert "cannot write 'nowhere/page.html'" in verb("view", run, "-o", "nowhere/page.html")[2]
+
+
+@contextmanager
+def viewer(run):
+    """Its address without the token, and the cookie that lets in. It complains of nothing."""
+    words = [sys.executable, "-m", "damaris.verbs", "view", str(run), "--no-browser"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().strip()
+            yield address.partition("/?")[0], get(address)[1]["set-cookie"].split(";")[0]
+        finally:
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read()
+            assert process.wait(20) in (0, 130, -signal.SIGINT) and said == ""
+
+
+def test_two_viewers_in_one_browser_do_not_know_each_other(talking, run):
+    with viewer(run) as (first, cookie), viewer(run) as (second, other):
+        assert first != second and cookie.split("=")[0] != other.split("=")[0]  # a browser sends both to both, as it does not tell ports apart
+        for base in (first, second):
+            assert json.loads(get(f"{base}/api/about", Cookie=f"{cookie}; {other}")[2])["rows"] == ["rank 0", "rank 1"]
+        assert get(f"{second}/api/about", Cookie=cookie)[0] == 401 == get(f"{first}/api/about", Cookie=other)[0]
+
+
+def test_a_browser_that_is_closed_in_a_request_leaves_the_server_as_it_was(talking, run):
+    slow = urllib.parse.quote("select count(*) from range(3000) a, range(3000) b, range(20) c where (a.range + b.range + c.range) % 7 = 0")
+    with viewer(run) as (base, cookie):
+        for path in (f"/api/ask?words={slow}", "/api/raster?begin=0&end=8000&first=0&last=2&width=500", "/"):
+            with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2])), timeout=20) as connection:
+                connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {base.removeprefix('http://')}\r\nCookie: {cookie}\r\n\r\n".encode())
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # by a reset, as of one that was killed
+        assert len(json.loads(get(f"{base}/api/stack?row=1&time=6500", Cookie=cookie)[2])) == 1
+
+
+@pytest.mark.parametrize("rank", ["", 0])
+def test_one_process_without_mpi_or_alone_is_a_timeline_as_others(run, number, rank):
+    write(run, chunk(process(rank=rank, ranks="" if rank == "" else 1) + text(2, "/data/out", object=2) + call(number("pwrite"), 1000, 3000, object=2, bytes=8, place=0)))
+    line = Timeline(damaris.open(run))
+    assert line.about()["rows"] == ["model 100" if rank == "" else "rank 0"] and line.about()["losses"] == []
+    assert line.lines(Window(0, 2000, 0, 1)) == {"messages": [], "collectives": []} and line.findings() == []
+    assert set(line.raster(Window(0, 2000, 0, 1), 10)[::2]) == {1 + LAYERS.index("posix")}
+    assert line.stack(0, 500)[0]["function"] == "pwrite"
+
+
+@pytest.mark.parametrize(("late", "said"), [(0, "how far these differ is not known"), (900_000, "which differ by at least 0.9 ms: a message came before it was sent")])
+def test_hosts_are_named_and_what_is_known_of_their_clocks(run, number, late, said):
+    """The second host's clock is behind."""
+    for rank, mine in enumerate([call(number("MPI_Send"), 1_000_000, 1_000_100, object=1, bytes=8, place=message(1, 5)),
+                                 call(number("MPI_Recv"), 999_000, 1_000_000, object=1, bytes=8, place=message(0, 5))]):  # fmt: skip
+        words = about(kind="communicator", name="MPI_COMM_WORLD", id="world", rank=rank, size=2)
+        begun = process(pid=100, host=f"node{rank}", rank=rank, ranks=2, monotonic=0, realtime=10**9 - late * rank)
+        write(run, chunk(begun + text(4, words, object=1) + mine), name=f"node{rank}.100.1")
+    shown = Timeline(damaris.open(run)).about()
+    assert shown["rows"] == ["rank 0 on node0", "rank 1 on node1"]
+    assert f"times are by the clocks of 2 hosts, {said}" in shown["losses"]

@@ -29,6 +29,9 @@ static void hdf5(void) {
   CALL_FOR(dataset, -1, H5Dcreate2, file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, chunked, H5P_DEFAULT);
   CALL(H5Dwrite, dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
   CALL(H5Dwrite, file, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  const hsize_t start[] = {0};
+  CALL(H5Dwrite_chunk, dataset, H5P_DEFAULT, 0, start, sizeof values, values);
+  CALL(H5Dwrite_chunk, -1, H5P_DEFAULT, 0, start, sizeof values, values);
   CALL(H5Dset_extent, dataset, six);
   CALL(H5Dset_extent, -1, six);
   CALL(H5Dset_extent, dataset, four);

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from recorded import BUILD, FLAVOUR, PROGRAMS, both, record, run
 
+import damaris
 from damaris.facts import Facts
 from damaris.findings import find
 
@@ -205,8 +206,66 @@ def test_the_server_of_the_mini_app(tmp_path):
             straced[re.sub(r"^\.(.*)\.tmp\.\d+\.\w+$", r"\1", name)] += count
         assert {name: written[name] for name in outputs} == {name: straced[name] for name in outputs}
     no_false_alarm(recorded)
-    # What a client gives to Damaris is what the server writes.
     assert recorded.one("select sum(bytes)::bigint from calls where layer = 'damaris' and kind = 'write'") > 2_000_000
+    down_to_the_file(recorded)
+
+
+def down_to_the_file(recorded):
+    """Each block that a client wrote is in a dataset of the server, and what is below that are its bytes."""
+    store = damaris.open(recorded.recording)
+    [(written, linked)] = store.query("select count(*), count(*) filter (id in (select writer from links)) from calls where function like 'dc_write%' and error is null").fetchall()
+    assert written == linked > 0
+    datasets = store.query("""
+        select c.bytes, (select sum(bytes) from links where call = c.id), p.bytes, p.creates, c.process <> r.process, c.parent = w.writer
+        from calls c join calls r on r.id = c.root
+        join (select call, arg_max(writer, begin) as writer from links join calls on id = writer group by all) w on w.call = c.id
+        left join (select branch, sum(bytes) filter (function = 'pwrite' and bytes >= 16) as bytes, count(*) filter (function = 'H5Dcreate2') as creates
+                   from calls group by all) p on p.branch = c.id
+        where c.function = 'write_dataset'""").fetchall()
+    assert datasets and all(row == (row[0], row[0], row[0], 1, True, True) for row in datasets), datasets
+    # So the question is answered through all layers, for a client as for all, and nothing counts twice.
+    layers = dict(store.ask("Latency Breakdown Inclusive").fetchall())
+    assert layers.keys() >= {"damaris", "server", "hdf5", "posix"}
+    assert layers["server"] == pytest.approx(store.query("""select sum("end" - "begin") / 1e9 from calls where layer = 'server' and top""").fetchall()[0][0])
+    for rank in (0, 1):
+        of_client = dict(row[-2:] for row in store.ask(f"Latency Breakdown Inclusive [{rank}]").fetchall())
+        assert 0 < of_client["posix"] < of_client["server"], of_client
+
+
+@pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")
+def test_compressed_chunks_of_the_mini_app(tmp_path):
+    sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/examples/cm1")
+    from run_cm1 import prepare
+
+    settings = {"nx": 30, "ny": 26, "nz": 20, "dtl": 6.0, "timax": 12.0, "tapfrq": 12.0, "statfrq": 12.0, "zd": 8000.0, "backend": "damaris"}
+
+    def compressed(folder):
+        prepare(folder, settings)
+        config = folder / "cm1.xml"
+        config.write_text(re.sub(r'<hdf5 basename="cm1out"', '<hdf5 basename="cm1out" reduce="deflate"', config.read_text()))
+        assert 'reduce="deflate"' in config.read_text()
+
+    (tmp_path / "work").mkdir()
+    compressed(tmp_path / "work")
+    recorded = record([os.environ["CM1_PROGRAM"]], tmp_path, 3, env={**os.environ, "DAMARIS_LOG": "off"})
+    store = damaris.open(recorded.recording)
+    for name, chunks, pwrites in store.query("""
+            select o.name, count(*) filter (c.function in ('H5Dwrite_chunk', 'H5Dwrite')), count(*) filter (c.function = 'pwrite') from calls c
+            join calls b on b.id = c.branch join objects o on o.id = b.object
+            where b.function = 'write_dataset' and b.bytes > 10000 group by all""").fetchall():  # fmt: skip
+        assert chunks >= 1 and pwrites >= 1, name
+
+
+@pytest.mark.skipif("NO_MPI_PROGRAM" not in os.environ, reason="SKIP: this build has no examples")
+def test_in_place_the_server_works_in_a_call_of_the_client(tmp_path):
+    config = os.environ["DAMARIS_SOURCE_DIR"] + "/examples/06_no_mpi/in_place.xml"
+    environment = {**os.environ, "DAMARIS_JOB": f"recorder-{os.getpid()}", "DAMARIS_LOG": "off"}
+    recorded = record([os.environ["NO_MPI_PROGRAM"], config, "0"], tmp_path, env=environment)
+    store = damaris.open(recorded.recording)
+    [(links, across)] = store.query("select count(*), count(*) filter (c.branch = c.id) from links join calls c on c.id = call").fetchall()
+    assert links > 0 and across == 0
+    assert store.query("select count(*) from calls where root <> branch").fetchall() == [(0,)]
+    assert store.query("select distinct r.layer from calls c join calls r on r.id = c.root where c.function = 'on_step'").fetchall() == [("damaris",)]
 
 
 @pytest.mark.skipif("NO_MPI_PROGRAM" not in os.environ, reason="SKIP: this build has no examples")

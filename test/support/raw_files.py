@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+VERSION = 3
 SLOT = np.dtype([("begin", "u8"), ("duration", "u4"), ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("object", "u4"), ("bytes", "u4"), ("place", "i8")])
 CHUNK = 1 << 20
 SLOTS = CHUNK // SLOT.itemsize - 2  # behind the head
@@ -15,7 +16,7 @@ FAILED, HAS_MORE, CUT = 1, 2, 4
 
 
 def head(thread: int, sequence: int, identity: int) -> bytes:
-    return struct.pack("<8sIIIIQ32x", b"DCTRACE", 2, CHUNK, thread, sequence, identity)
+    return struct.pack("<8sIIIIQ32x", b"DCTRACE", VERSION, CHUNK, thread, sequence, identity)
 
 
 def slot(function, begin=0, duration=0, depth=0, flags=0, object=0, bytes=0, place=NOWHERE) -> bytes:

@@ -13,7 +13,7 @@ LAYERS = """
 select layer, count(*), sum(moved) filter (kind = 'write'), sum(moved) filter (kind = 'read'),
        sum(moved) filter (kind in ('send', 'collective')), sum("end" - begin) / 1e9
 from (select *, case when handle = 0 and layer in ('posix', 'stdio') then 0 else bytes end as moved from calls where top) group by layer
-order by list_position(['damaris', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], layer)
+order by list_position(['damaris', 'server', 'hdf5', 'mpiio', 'stdio', 'posix', 'mpi'], layer)
 """
 JOB = """
 select count(distinct rank), max(ranks), count(distinct (host, pid)), count(distinct host), min(begin), max("end"),

@@ -8,11 +8,38 @@ class Drawing {
     this.context = this.canvas.getContext('2d');
     this.raster = null;  // { image, begin, end, first, last } of what has come last
     this.lines = { messages: [], collectives: [] };
-    this.colors = about.colors.map((color) => d3.rgb(color));
+    this.shades = Drawing.shadesOf(about.colors.map((color) => d3.rgb(color)));
+    this.hatch = this.hatched();
+    this.measure();
   }
 
-  get width() { return this.canvas.clientWidth; }
-  get height() { return this.canvas.clientHeight; }
+  // What stands for lost calls: no layer's colour, and another pattern for those who cannot tell colours.
+  hatched() {
+    const tile = Object.assign(document.createElement('canvas'), { width: 6, height: 6 }), context = tile.getContext('2d');
+    context.fillStyle = '#fff';
+    context.fillRect(0, 0, 6, 6);
+    context.strokeStyle = '#c00018';
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const from of [-6, 0, 6]) { context.moveTo(from - 1, 7); context.lineTo(from + 7, -1); }
+    context.stroke();
+    return tile;
+  }
+
+  // When the size has changed: a question between two changes of the page lays it out anew, which costs more than a frame has.
+  measure() {
+    this.width = this.canvas.clientWidth;
+    this.height = this.canvas.clientHeight;
+  }
+
+  // Of each layer + 1 and share, a pixel as ImageData has it; of no layer a clear one.
+  static shadesOf(colors) {
+    const bytes = new Uint8ClampedArray(4 * 256 * (colors.length + 1));
+    colors.forEach(({ r, g, b }, layer) => {
+      for (let share = 0; share < 256; ++share) bytes.set([r, g, b, 70 + 185 * share / 255], 4 * (256 * (layer + 1) + share));
+    });
+    return new Uint32Array(bytes.buffer);
+  }
 
   // bytes: two a pixel: layer + 1, and its share.
   show(window, width, bytes) {
@@ -21,13 +48,8 @@ class Drawing {
     const image = document.createElement('canvas');
     image.width = width;
     image.height = rows;
-    const pixels = new ImageData(width, rows);
-    for (let i = 0; i < width * rows; ++i) {
-      const layer = bytes[2 * i];
-      if (!layer) continue;
-      const { r, g, b } = this.colors[layer - 1];
-      pixels.data.set([r, g, b, 70 + 185 * bytes[2 * i + 1] / 255], 4 * i);
-    }
+    const pixels = new ImageData(width, rows), values = new Uint32Array(pixels.data.buffer), { shades } = this;
+    for (let i = 0; i < values.length; ++i) values[i] = shades[256 * bytes[2 * i] + bytes[2 * i + 1]];
     image.getContext('2d').putImageData(pixels, 0, 0);
     this.raster = { ...window, image };
   }
@@ -46,10 +68,21 @@ class Drawing {
       const [left, top] = [this.x(view, raster.begin), this.y(view, raster.first)];
       context.drawImage(raster.image, left, top, this.x(view, raster.end) - left, this.y(view, raster.last) - top);
     }
+    this.drawLost(view);
     this.drawEdges(view);
     this.drawLines(view);
     this.drawTimes(view);
     this.drawNames(view);
+  }
+
+  // At least so wide that it is seen.
+  drawLost(view) {
+    this.context.fillStyle = this.context.createPattern(this.hatch, 'repeat');
+    for (const [begin, end, row] of this.about.lost) {
+      if (end < view.begin || begin > view.end || row + 1 < view.first || row > view.last) continue;
+      const left = this.x(view, begin), width = Math.max(this.x(view, end) - left, 3), top = this.y(view, row);
+      this.context.fillRect(left, top, width, this.y(view, row + 1) - top);
+    }
   }
 
   // Between rows, where they are high enough.

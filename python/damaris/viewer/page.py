@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from damaris.errors import Refused
-from damaris.timeline import LAYER, MOST_LINES, Timeline, Window
+from damaris.levels import NUMBER
+from damaris.timeline import MOST_LINES, Timeline, Window
 from damaris.viewer.server import LIBRARY, file
 
 MOST_CALLS = 300_000  # some 10 MB of page
@@ -24,7 +25,7 @@ def embedded(timeline: Timeline) -> dict:
     if count > MOST_CALLS:
         raise Refused(f"the recording has {count:,} calls, a page holds {MOST_CALLS:,}; 'damaris view {timeline.run.store.parent}' shows all")
     calls = timeline.run.database.cursor().execute(
-        f"""select process, thread, "begin" - {timeline.begin} as begin, "end" - "begin" as ns, ({LAYER})::utinyint as layer, bytes, function,
+        f"""select process, thread, "begin" - {timeline.begin} as begin, "end" - "begin" as ns, {NUMBER} as layer, bytes, function,
         coalesce(o.name, '') as object from calls c left join objects o on o.id = c.object order by process, thread, c."begin", depth""").fetchnumpy()  # fmt: skip
     key = calls["process"].astype(np.int64) << 32 | calls["thread"]
     rows = [np.flatnonzero(key == process << 32 | thread) for process, thread in timeline.threads]

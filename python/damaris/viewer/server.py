@@ -1,11 +1,13 @@
 """Serves the timeline of a recording to a browser on this machine (Starlette, uvicorn)."""
 
+import logging
 import secrets
 import socket
 from functools import cache
 from importlib import resources
 from threading import Thread
 
+import duckdb
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -108,7 +110,7 @@ def app_of(timeline: Timeline) -> Starlette:
         Route("/api/lines", about_window("lines")), Route("/api/statistics", about_window("statistics")), Route("/api/ask", ask),
         Route("/api/findings", lambda _: JSONResponse(timeline.findings())), Route("/{name}", part),
     ]  # fmt: skip
-    return Starlette(routes=routes, exception_handlers={ValueError: wrong, KeyError: wrong})
+    return Starlette(routes=routes, exception_handlers={ValueError: wrong, KeyError: wrong, duckdb.Error: wrong})
 
 
 def listening(port: int) -> socket.socket:
@@ -128,6 +130,7 @@ def serve(timeline: Timeline, port: int, on_ready) -> None:
     import uvicorn
 
     file(LIBRARY)
+    Thread(target=lambda: timeline.files, daemon=True).start()  # the first picture does not need it
     listener = listening(port)
     port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
     config = uvicorn.Config(Guard(app_of(timeline), port, token), log_level="warning", timeout_graceful_shutdown=1, server_header=False)
@@ -136,5 +139,10 @@ def serve(timeline: Timeline, port: int, on_ready) -> None:
         async def startup(self, sockets=None) -> None:
             await super().startup(sockets)
             Thread(target=on_ready, args=[f"http://127.0.0.1:{port}/?token={token}"], daemon=True).start()
+
+        async def shutdown(self, sockets=None) -> None:
+            timeline.stop()
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # that requests are cancelled is what was asked for
+            await super().shutdown(sockets)
 
     Server(config).run([listener])

@@ -15,19 +15,22 @@ class Server {
   async raster(window, width) { return new Uint8Array(await (await this.get('raster', { ...window, width })).arrayBuffer()); }
 }
 
+const WAIT_MS = 25;  // for the next turn of a wheel, which would make this picture needless
+
 class Viewer {
-  constructor(source, about, findings) {
+  constructor(source, about) {
     this.source = source;
     this.about = about;
     this.drawing = new Drawing(about);
     this.all = { begin: 0, end: about.duration, first: 0, last: Math.max(1, about.rows.length) };
     this.view = this.fromAddress() || { ...this.all };
     document.getElementById('program').textContent = about.program;
-    d3.select('#legend').selectAll('li').data(about.layers).join('li').html((_, i) => `<span style="background:${about.colors[i]}"></span>`)
-      .append('b').style('font-weight', 400).text((name) => name);
-    this.showFindings(findings);
+    const signs = [...about.layers.map((name, i) => [name, about.colors[i]]), ['calls are missing', this.drawing.hatch.toDataURL()]];
+    d3.select('#legend').selectAll('li').data(signs).join('li').html(([, sign]) => `<span style="background:${sign[0] === '#' ? sign : `url(${sign})`}"></span>`)
+      .append('b').style('font-weight', 400).text(([name]) => name);
     this.listen();
     this.changed();
+    this.offerFindings();
     this.say(about.losses.length ? `Not whole: ${about.losses.join('; ')}.` : '');
   }
 
@@ -58,7 +61,7 @@ class Viewer {
   changed() {
     requestAnimationFrame(() => this.drawing.draw(this.view));
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.load(), 40);
+    this.later = setTimeout(() => this.load(), WAIT_MS);
   }
 
   async load() {
@@ -72,6 +75,7 @@ class Viewer {
       this.drawing.lines = await this.source.json('lines', window);
       this.drawing.draw(this.view);
       document.body.dataset.drawn = location.hash;
+      document.body.dispatchEvent(new Event('drawn'));
     } catch (error) {
       if (error.name !== 'AbortError') this.say(`The picture did not come: ${error.message}`);
     }
@@ -111,7 +115,7 @@ class Viewer {
     canvas.addEventListener('dblclick', () => this.go(this.all));
     canvas.addEventListener('keydown', (event) => this.press(event));
     addEventListener('hashchange', () => { const view = this.fromAddress(); if (view) this.go(view); });
-    new ResizeObserver(() => this.changed()).observe(canvas);
+    new ResizeObserver(() => { this.drawing.measure(); this.changed(); }).observe(canvas);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.changed());
     document.getElementById('whole').addEventListener('click', () => this.count(this.shown()));
     document.getElementById('ask').addEventListener('submit', (event) => { event.preventDefault(); this.ask(); });
@@ -173,7 +177,9 @@ class Viewer {
   showStack(row, time, calls) {
     const list = d3.select('#stack').html('');
     list.append('li').attr('class', 'hint').text(`${this.about.rows[row] ?? ''} at ${duration(time)}`);
-    if (!calls.length) list.append('li').attr('class', 'hint').text('no recorded call: it computes');
+    const isLost = this.about.lost.some(([begin, end, at]) => at === row && begin <= time && time <= end);
+    if (isLost) list.append('li').attr('class', 'hint').text('calls are missing here: the recorder could not keep them');
+    else if (!calls.length) list.append('li').attr('class', 'hint').text('no recorded call: it computes');
     const items = list.selectAll('li.call').data(calls).join('li').attr('class', 'call')
       .style('border-color', (call) => this.about.colors[this.about.layers.indexOf(call.layer)]);
     items.append('b').text((call) => call.function);
@@ -190,7 +196,19 @@ class Viewer {
     return words.join(', ');
   }
 
+  // They cost more than a picture, so they come behind it, and of a large recording when somebody asks for them.
+  offerFindings() {
+    const place = d3.select('#findings').html('');
+    const look = () => {
+      place.html('').append('li').attr('class', 'hint').text('looking …');
+      this.source.json('findings').then((found) => this.showFindings(found), (error) => place.html('').append('li').attr('class', 'error').text(error.message));
+    };
+    if (this.about.calls <= this.about.searched) { document.body.addEventListener('drawn', look, { once: true }); return; }
+    place.append('li').append('button').attr('type', 'button').text(`Look for findings in ${d3.format(',')(this.about.calls)} calls`).on('click', look);
+  }
+
   showFindings(findings) {
+    d3.select('#findings').html('');
     const items = d3.select('#findings').selectAll('li').data(findings).join('li');
     items.append('button').attr('type', 'button').text((one) => `${one.code} ${one.severity}: ${one.title}, ${duration(one.seconds * 1e9)}`)
       .on('click', (one) => this.jump(one));
@@ -215,7 +233,6 @@ class Viewer {
 
 async function start() {
   const source = window.embedded ? new Embedded(window.embedded) : new Server();
-  const [about, findings] = await Promise.all([source.json('about'), source.json('findings')]);
-  window.viewer = new Viewer(source, about, findings);
+  window.viewer = new Viewer(source, await source.json('about'));
 }
 start().catch((error) => { document.getElementById('state').textContent = `The recording did not come: ${error.message}`; });

@@ -280,6 +280,7 @@ void TextReader::take_frame(const Json& j) {
   for (const Json& item : j.at("logs")) model_.logs.push_back(stream_log(item));
   read_value(j.at("log").at("level"), model_.log.level);
   read_value(j.at("log").at("file"), model_.log.file);
+  read_value(j.at("log").at("summary"), model_.log.summary);
   read_value(j.at("server_log").at("place"), model_.server_log.place);
   read_value(j.at("server_log").at("bytes_before"), model_.server_log.bytes_before);
 }

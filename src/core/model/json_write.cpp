@@ -129,7 +129,7 @@ Json frame_json(const Frame& frame) {
           {"layouts", json_list(frame.layouts)},
           {"events", json_list(frame.events)},
           {"logs", json_list(frame.logs)},
-          {"log", {{"level", frame.log.level}, {"file", frame.log.file}}},
+          {"log", {{"level", frame.log.level}, {"file", frame.log.file}, {"summary", frame.log.summary}}},
           {"server_log", {{"place", frame.server_log.place}, {"bytes_before", frame.server_log.bytes_before}}}};
 }
 

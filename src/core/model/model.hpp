@@ -165,6 +165,7 @@ struct Architecture {
 struct LogSettings {
   std::string level = "off";  // without a <log> element; with one, its default is "warning"
   std::string file;
+  bool summary = true;  // a line at the end of the run
 };
 
 // Of a region's server.

@@ -198,8 +198,10 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
                 format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
                        "what 'fuser /dev/shm{}' names",
                        region.name, region.server.pid, region.name));
-  log_line(LogLevel::warning, format("removing the region {} of a dead server ({} blocks given up{})", region.name,
-                                     region.unreleased_blocks, region.losses.any() ? "; " + region.losses.text() : ""));
+  log_line(LogLevel::warning,
+           format("removing the region {} of a dead server{}{}", region.name,
+                  region.unreleased_blocks > 0 ? format(", with {} blocks that it had not stored", region.unreleased_blocks) : "",
+                  region.losses.any() ? "; " + region.losses.text() : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }
@@ -263,13 +265,17 @@ void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Reco
 
 void warn_of_others(const RunKey& key) {
   const std::string own = region_prefix(key);
-  for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation)))
-    if (!other.alive && other.holds_data() && !begins_with(other.name, own))
-      log_line(LogLevel::warning,
-               format("the region {} of a dead server holds {} blocks of another run that were never stored{}; 'damaris "
-                      "recover {}' stores them",
-                      other.name, other.unreleased_blocks, other.losses.any() ? ", and knows that " + other.losses.text() : "",
-                      other.name));
+  std::size_t regions = 0;
+  std::string first;
+  for (const FoundRegion& other : find_regions(simulation_prefix(key.simulation))) {
+    if (other.alive || !other.holds_data() || begins_with(other.name, own)) continue;
+    if (regions++ == 0) first = other.name;
+  }
+  if (regions == 0) return;
+  const std::string what = regions == 1 ? "a region of a dead server of another run holds"
+                                        : format("{} regions of dead servers of other runs hold", regions);
+  log_line(LogLevel::warning, format("{} data that were never stored, {}{}; 'damaris recover --list' says what", what,
+                                     regions == 1 ? "" : "such as ", first));
 }
 
 }  // namespace damaris::shm

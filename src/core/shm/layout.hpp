@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 14;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 15;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
@@ -89,6 +89,12 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::uint64_t> spilled_blocks;  // currently in the spill file; also for recovery
   std::atomic<std::uint64_t> spilled_bytes;                  // since the start
   std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
+  // For the line at the end of the run. S writes but for `waited_ns`, C reads, all relaxed.
+  std::atomic<std::uint64_t> stored_steps, failed_steps, raw_bytes, stored_bytes;  // bytes before and after reduction
+  std::atomic<std::uint64_t> left_out;                                             // writes, by on-full
+  std::atomic<std::uint64_t> busy_ns;                                              // in callbacks of plugins, up to the last step
+  std::atomic<std::uint64_t> waited_ns;                                            // C adds: the time that clients waited for room
+  std::int64_t serving_since_ns;                                                   // steady clock; constant after start-up
   // C compare-exchanges: which writes of a step are omitted (omission.hpp). On separate lines, because every write may read it.
   alignas(kLine) std::atomic<std::uint64_t> omissions[kOmissions];
 

@@ -74,6 +74,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   const ProcessId self = this_process();
   header.server_pid = self.pid;
   header.server_start_time = self.start_time;
+  header.serving_since_ns = Clock::now().time_since_epoch().count();
   header.server_space = self.space;
   header.server_index = spec.server_index;
   header.server_count = spec.server_count;

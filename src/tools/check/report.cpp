@@ -134,6 +134,15 @@ Row shape_cells(const model::Model& model, const model::Layout& layout, const st
   }
 }
 
+// A Fortran program that forgets its language stores transposed arrays.
+std::string language_note(const model::Model& model) {
+  const auto is_fortran = [](const model::Layout& layout) { return layout.fortran_order; };
+  const auto is_array = [](const model::Layout& layout) { return layout.dimensions.size() > 1; };
+  if (std::any_of(model.layouts.begin(), model.layouts.end(), is_fortran)) return "";
+  if (std::none_of(model.layouts.begin(), model.layouts.end(), is_array)) return "";
+  return "  For arrays of Fortran say <simulation language=\"fortran\">.\n";
+}
+
 std::string layouts(const model::Model& model) {
   if (model.layouts.empty()) return "";
   const auto values = model::initial_parameters(model);
@@ -144,7 +153,7 @@ std::string layouts(const model::Model& model) {
     rows.push_back(std::move(row));
   }
   return "\nLayouts (extents in elements, slowest dimension first)\n" +
-         table({"name", "type", "extents", "global", "bytes"}, rows, {4});
+         table({"name", "type", "extents", "global", "bytes"}, rows, {4}) + language_note(model);
 }
 
 // "skipped when full, priority 2"; "" for the default.
@@ -204,6 +213,18 @@ std::string events(const model::Model& model) {
   return "\nEvents\n" + table({"name", "action", "runs once per"}, rows);
 }
 
+// The enabled variables whose layouts are empty: "'particles' (32 bytes an element)".
+std::string without_shape(const model::Model& model) {
+  const auto values = model::initial_parameters(model);
+  std::vector<std::string> names;
+  for (const model::Variable& variable : model.variables) {
+    const model::Layout& layout = model.layouts[variable.layout];
+    if (variable.enabled && model::resolve(model, layout, values).bytes == 0)
+      names.push_back(format("'{}' ({} bytes an element)", variable.path, layout.element_bytes));
+  }
+  return format("{}", join(names, ", "));
+}
+
 std::string need(const model::Model& model, const Sizes& s) {
   const std::vector<std::string> open = open_parameters(model);
   if (!s.known && open.empty()) return "\nSizes\n  Not known: beyond 8 PiB.\n";
@@ -225,6 +246,12 @@ std::string need(const model::Model& model, const Sizes& s) {
     text += wrapped(format("  For {}, which the program may change (try --set {}).", join(open, ", "), example_setting(model)),
                     kWidth, 2) +
             "\n";
+  if (const std::string left = without_shape(model); !left.empty())
+    text +=
+        wrapped(
+            format("  Not counted are {}, whose extents are 0 until the program sets them (dc_set_shape, dc_set_parameter).", left),
+            kWidth, 2) +
+        "\n";
   const std::string buffer = format("  The buffer of {} ", size_text(have));
   if (!shortage(model, s).empty())
     return text + buffer + "is too small for that; writes will wait, or fail if one step does not fit.\n";

@@ -52,8 +52,9 @@ void print_files(const manifest::StepEntry& step) {
 void print_step(const manifest::StepEntry& step, const std::vector<std::string>& why_partial, bool whole) {
   std::uint64_t stored = step.total.stored_bytes;
   for (const manifest::FileEntry& file : step.files) stored += file.bytes;
-  print(format("step {:<10}{} {:<8} {:>4} servers {:>10}  {}", step.step, step.time ? format(" time {:<10g}", *step.time) : "",
-               why_partial.empty() ? "whole" : "partial", step.servers.size(), size_text(stored), step.at));
+  print(format("step {:<10}{} {:<8} {:>4} server{} {:>10}  {}", step.step, step.time ? format(" time {:<10g}", *step.time) : "",
+               why_partial.empty() ? "whole" : "partial", step.servers.size(), step.servers.size() == 1 ? " " : "s",
+               size_text(stored), step.at));
   if (!whole) return;
   for (const std::string& why : why_partial) print("  partial: " + why);
   print_files(step);

@@ -74,7 +74,8 @@ std::string line(const char* kind, const std::string& text) { return format("{:8
 
 std::string outcome(const manifest::Verification& found) {
   const std::string unread = found.unread.empty() ? "" : format("{} could not be looked at", found.unread.size());
-  if (found.damaged.empty()) return unread.empty() ? "all as recorded" : unread;
+  const char* const sound = found.partial.empty() ? "all as recorded" : "the files are as recorded";
+  if (found.damaged.empty()) return unread.empty() ? sound : unread;
   return format("{} damaged{}", found.damaged.size(), unread.empty() ? "" : ", " + unread);
 }
 

@@ -50,6 +50,17 @@ std::size_t widest(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("check says what a program sets only later, and what a Fortran program must say") {
+  const Run particles = check({example("particles.xml")}), staggered = check({example("staggered.xml")});
+  INFO(particles.out << staggered.out);
+  CHECK_THAT(particles.out, Contains("Not counted are 'particles' (40 bytes an element)"));
+  CHECK_THAT(staggered.out, !Contains("dc_set_shape") && !Contains("For arrays of Fortran"));
+  const TempFolder folder;
+  std::ofstream(folder.file("c.xml"))
+      << "<simulation><data><layout name='l' type='int' dimensions='2,3'/><variable name='v' layout='l'/></data></simulation>";
+  CHECK_THAT(check({folder.file("c.xml")}).out, Contains("For arrays of Fortran say <simulation language=\"fortran\">"));
+}
+
 TEST_CASE("check finds every example valid, and shows it in 80 columns") {
   for (const auto& file : files("examples")) {
     const Run run = check({file.filename().string()}, file.parent_path().string());

@@ -9,6 +9,7 @@
 #include "../file/new_dataset.hpp"
 #include "../layout/gather.hpp"
 #include "../layout/memory.hpp"
+#include "../layout/observe.hpp"
 #include "../write/brick_index.hpp"
 #include "../write/fill.hpp"
 #include "../write/precision.hpp"
@@ -95,8 +96,14 @@ BoxWriter::Result BoxWriter::write(const SharedFile& shared, const SharedLayout&
 }
 
 void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found) {
-  std::vector<Piece> pieces;
-  if (step != nullptr) pieces = pieces_of(dataset, team_.member(), *step);
+  if (step == nullptr) return write_pieces(file, dataset, {}, result, found);
+  const std::vector<Piece> pieces = pieces_of(dataset, team_.member(), *step);
+  observe_pieces(pieces.data(), pieces.size(), *dataset.variable, step->step,
+                 [&] { write_pieces(file, dataset, pieces, result, found); });
+}
+
+void BoxWriter::write_pieces(hid_t file, const SharedDataset& dataset, const std::vector<Piece>& pieces, Result& result,
+                             Found& found) {
   std::vector<manifest::DatasetEntry> entries;
   for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
   const std::vector<Load> loads = loads_of(dataset, pieces, entries);

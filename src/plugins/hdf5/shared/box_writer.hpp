@@ -45,6 +45,7 @@ class BoxWriter {
   };
 
   void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found);
+  void write_pieces(hid_t file, const SharedDataset& dataset, const std::vector<Piece>& pieces, Result& result, Found& found);
   std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
   std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
   bool is_collective(const SharedDataset& dataset) const;

@@ -10,7 +10,13 @@
 namespace damaris::hdf5 {
 namespace {
 
-bool is_compressed(const Piece& piece) { return piece.variable->reduction.codec != DC_CODEC_NONE && piece.box.ndims > 0; }
+// The index of a dataset's chunks takes 2.1 KB of the file: what is not larger than this, in bytes of the variable, stays contiguous.
+constexpr std::uint64_t kSmallBytes = 4096;
+
+bool is_compressed(const Piece& piece) {
+  if (piece.variable->reduction.codec == DC_CODEC_NONE || piece.box.ndims == 0) return false;
+  return has_own_chunk(piece) || static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes > kSmallBytes;
+}
 
 Box frame_of(const Box& brick, const Extents& chunk) {
   Box frame = brick;
@@ -20,9 +26,10 @@ Box frame_of(const Box& brick, const Extents& chunk) {
 
 Properties properties_of(const Piece& piece, const Extents& chunk, const std::vector<Filter>& filters) {
   Properties properties = dataset_properties();
-  if (is_compressed(piece) || has_own_chunk(piece) || !filters.empty()) set_chunk(properties, piece, chunk);
+  const bool has_codec = piece.variable->reduction.codec != DC_CODEC_NONE;
+  if (is_compressed(piece) || has_own_chunk(piece) || (!has_codec && !filters.empty())) set_chunk(properties, piece, chunk);
   if (!is_compressed(piece)) {
-    add_filters(properties, filters);
+    if (!has_codec) add_filters(properties, filters);
     return properties;
   }
   const dc_reduction_t& reduction = piece.variable->reduction;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "../layout/observe.hpp"
 #include "block_check.hpp"
 #include "labels.hpp"
 
@@ -87,6 +88,10 @@ void StepFile::check_values(const dc_step_t& step, const std::vector<Piece>& pie
 }
 
 void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
+  observe_pieces(&piece, 1, *piece.variable, step.step, [&] { write_observed(piece, step, entry); });
+}
+
+void StepFile::write_observed(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
   Dataset dataset = writer_.write(file_, piece, entry);
   label_dataset(dataset, piece, step);
   entry.stored_bytes = H5Dget_storage_size(dataset.id());

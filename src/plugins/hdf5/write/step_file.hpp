@@ -39,6 +39,7 @@ class StepFile {
  private:
   void check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const;
   void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
+  void write_observed(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
 
   const dc_host_t& host_;
   DatasetWriter& writer_;

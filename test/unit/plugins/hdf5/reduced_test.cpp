@@ -86,6 +86,20 @@ TEST_CASE("HDF5's own filter reads deflate from outside HDF5 bit for bit, with o
   CHECK(run.host.files.back().bytes < field.values.size() * 4);
 }
 
+TEST_CASE("a dataset that is too small to gain is contiguous, whatever its reduction, and with a chunk of its own it is not") {
+  const std::int64_t rows = GENERATE(32, 33), chunk = GENERATE(0, 8);  // 4096 bytes, and more
+  auto variable = variable_info(0, "v", DC_FLOAT32, 2);
+  variable.reduction = changed(GENERATE(DC_EXACT, DC_ROUND_ABSOLUTE, DC_FLOAT16), 0.5);
+  variable.chunk[0] = variable.chunk[1] = chunk;
+  Fixture run({variable}, {{"filters", "deflate:1"}});
+  Blocks blocks(0);
+  const std::vector<float> values(static_cast<std::size_t>(rows) * 32, 3);
+  blocks.add(variable, 0, {rows, 32}, values);
+  const ReadFile file = run.stored(blocks);
+  CHECK(file.converted<float>("v/0").size() == values.size());
+  CHECK(filters_of(file, "v/0").empty() == (rows == 32 && chunk == 0));
+}
+
 TEST_CASE("chunks that are too large for the memory are split, the values are the same, and the log says so once", "[threads]") {
   Field field(compressed(DC_CODEC_DEFLATE, 1));
   std::copy_n(std::array<std::int64_t, 2>{4000, 4000}.begin(), 2, field.variable.chunk);
