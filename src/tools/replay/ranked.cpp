@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ std::string xml_of(const Job& job, const Outputs& outputs) {
   return format(
       "<simulation name=\"replay\">\n  <architecture>\n    <dedicated cores=\"{}\"/>\n    <buffer size=\"{}\" timeout=\"5min\"/>\n"
       "    <server finalize-timeout=\"1h\"/>\n  </architecture>\n  <data>\n    <layout name=\"bytes\" type=\"uint8\" dimensions=\"0\"/>\n"
-      "{}  </data>\n  <storage>\n    <hdf5 basename=\"{}\"/>\n  </storage>\n</simulation>\n",
+      "{}  </data>\n  <storage>\n    <hdf5 basename=\"{}\" retry=\"0\"/>\n  </storage>\n</simulation>\n",
       job.cores, job.buffer_bytes, variables, kBasename);
 }
 
@@ -74,7 +75,11 @@ void set_environment(const std::vector<std::uint32_t>& nodes, std::uint32_t core
 class Child {
  public:
   Child(std::vector<std::string> words, const std::string& folder, const std::vector<std::uint32_t>& nodes, std::uint32_t cores)
-      : said_(::memfd_create("said", MFD_CLOEXEC)), job_(format("replay-{}", ::getpid())) {
+      : said_(::memfd_create("said", MFD_CLOEXEC)),
+        job_(format("replay-{}", ::getpid())),
+        begin_(format("damaris.{}.{}.", ::geteuid(), job_)) {
+    const std::string memory = "/dev/shm/" + begin_ + "mpi";  // OpenMPI's, which it leaves when it is killed
+    ::mkdir(memory.c_str(), 0700);
     std::vector<char*> arguments;
     for (std::string& one : words) arguments.push_back(one.data());
     arguments.push_back(nullptr);
@@ -84,19 +89,19 @@ class Child {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     set_environment(nodes, cores);
     ::setenv("DAMARIS_JOB", job_.c_str(), 1);
+    ::setenv("OMPI_MCA_btl_vader_backing_directory", memory.c_str(), 0);
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
     ::dup2(said_, STDOUT_FILENO);
     ::dup2(said_, STDERR_FILENO);
     if (::chdir(folder.c_str()) == 0) ::execvp(arguments[0], arguments.data());
     ::_exit(127);
   }
-  // Of servers that were killed.
+  // With what processes that were killed have left in memory.
   ~Child() {
     ::close(said_);
-    const std::string begin = format("damaris.{}.{}.", ::geteuid(), job_);
     std::error_code none;
     for (const fs::directory_entry& one : fs::directory_iterator("/dev/shm", none))
-      if (one.path().filename().string().compare(0, begin.size(), begin) == 0) fs::remove(one.path(), none);
+      if (one.path().filename().string().compare(0, begin_.size(), begin_) == 0) fs::remove_all(one.path(), none);
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -114,7 +119,7 @@ class Child {
 
  private:
   const int said_;
-  const std::string job_;
+  const std::string job_, begin_;  // of names in /dev/shm
   pid_t pid_ = -1;
   int status_ = 0;
 };

@@ -1,5 +1,8 @@
 #include "tools/replay_ranks/collective_files.hpp"
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
 #include <algorithm>
 #include <map>
 
@@ -48,17 +51,28 @@ CollectiveFiles::~CollectiveFiles() {
 }
 
 std::string CollectiveFiles::call(const Operation& one, std::uint32_t output, const void* data) {
+  const std::string name = folder_ + "/" + outputs_.plan.files[outputs_.first_file + output].name;
   if (one.kind == Kind::open) {
-    const std::string name = folder_ + "/" + outputs_.plan.files[outputs_.first_file + output].name;
+    reach_ = 0;
     return text_of(MPI_File_open(writers_[output], name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file_),
                    "MPI_File_open");
   }
-  if (one.kind == Kind::write)
+  if (one.kind == Kind::write) {
+    if (one.bytes > 0) reach_ = one.offset + one.bytes;
     return text_of(MPI_File_write_at_all(file_, static_cast<MPI_Offset>(one.offset), data, static_cast<int>(one.bytes), MPI_BYTE,
                                          MPI_STATUS_IGNORE),
                    "MPI_File_write_at_all");
+  }
   if (one.kind == Kind::sync) return text_of(MPI_File_sync(file_), "MPI_File_sync");
-  return text_of(MPI_File_close(&file_), "MPI_File_close");
+  const std::string wrong = text_of(MPI_File_close(&file_), "MPI_File_close");
+  if (!wrong.empty()) return wrong;
+  // OMPIO reports no write that the file system has refused.
+  struct stat found {};
+  struct statvfs room {};
+  const bool is_short = ::stat(name.c_str(), &found) != 0 || static_cast<std::uint64_t>(found.st_size) < reach_;
+  if (!is_short && (::statvfs(folder_.c_str(), &room) != 0 || room.f_blocks == 0 || room.f_bavail > 0)) return "";
+  return format("after MPI_File_write_at_all '{}' {}; replay on another folder, see --on", name,
+                is_short ? "lacks bytes" : "may lack bytes, as the file system is full");
 }
 
 }  // namespace damaris::replay
