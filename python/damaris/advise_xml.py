@@ -93,6 +93,11 @@ def add_datasets(xml: Starting, recording: Recording) -> None:
         xml.variable(path, name, xml.layout(TYPES[kind], own, all_of_it), about)
 
 
+def sort_of(path: str) -> str:
+    """Of data/out0001.3.h5: out."""
+    return re.sub(r"[._-]{2,}", "_", re.sub(r"[0-9]+", "", PurePosixPath(path).stem)).strip("._-")
+
+
 def add_files(xml: Starting, plan: Plan) -> None:
     """A variable for each sort of file that gets large blocks, numbers in the name aside, of what a process mostly writes at once."""
     written, sizes = writers(plan), defaultdict(Counter)
@@ -103,7 +108,7 @@ def add_files(xml: Starting, plan: Plan) -> None:
                 at_once[op.which] += op.bytes
             elif op is None or op.kind in "pgbafeq":
                 for which, size in at_once.items():
-                    sizes[re.sub(r"[0-9]+", "", PurePosixPath(plan.files[which].name).name).strip("._-")][size] += size >= LARGE
+                    sizes[sort_of(plan.files[which].name)][size] += size >= LARGE
                 at_once.clear()
     for name, counts in sizes.items():
         xml.variable((), plain(name), xml.layout("uint8", (counts.most_common(1)[0][0],), ()), "bytes of a process in an output: give its type and extents")

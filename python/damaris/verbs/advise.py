@@ -26,14 +26,11 @@ def arguments(parser, words):
 def table(advice) -> None:
     from damaris.verbs import text
 
-    as_it_is = advice.ways[0].middle
     rows = []
     for one in advice.ways:
-        if one.seconds:
-            rows.append([one.name, f"{one.middle:.3f}", f"{min(one.seconds):.3f}", f"{max(one.seconds):.3f}", f"{one.io_seconds:.3f}", f"{100 * (one.middle / as_it_is - 1):+.1f} %"])
-        else:
-            rows.append([one.name, "-", "", "", "", "not run"])
-    text.show(["way", "run s", "least", "most", "I/O s", "run"], rows, ("way",))
+        times = [f"{one.middle:.3f}", f"{min(one.seconds):.3f}", f"{max(one.seconds):.3f}", f"{one.io_seconds:.3f}"] if one.seconds else ["not run", "", "", ""]
+        rows.append([one.name, *times, f"{100 * (one.middle / advice.ways[0].middle - 1):+.1f} %" if one.seconds else ""])
+    text.show(["way", "run s", "least", "most", "I/O s", "against as it is"], rows, ("way",))
 
 
 def tell(advice, program: str) -> None:
@@ -46,12 +43,14 @@ def tell(advice, program: str) -> None:
     for one in advice.ways:
         if one.failed:
             out.print(f"\n{one.name} could not be run: {one.failed}")
-    out.print(f"\nFastest: {advice.best}. Confidence: {advice.confidence}, as {advice.reason}.")
-    out.print(f"Dedicated cores: {advice.cores or 'none'}.", end="")
+    out.print(f"\nFastest:         {advice.best}")
+    out.print(f"Confidence:      {advice.confidence}: {advice.reason}")
+    out.print(f"Dedicated cores: {f'{advice.cores} a node' if advice.cores else 'none'}")
     if advice.buffer_bytes:
-        rest = "they have time left" if advice.busy < 0.8 else "they have hardly time left: see damaris help back-pressure"
-        out.print(f" With one, buffer: {text.size(advice.buffer_bytes)} a server; on-full: {advice.on_full}, as servers\nstore for {text.share(advice.busy, 1)} of the time: {rest}.", end="")
-    out.print("\n\nNot known:")
+        rest = "so the buffer does not fill" if advice.busy < 0.8 else "so the buffer fills: docs/back-pressure.md has the choices"
+        out.print(f"Buffer:          {text.size(advice.buffer_bytes)} a server with dedicated cores")
+        out.print(f"Back-pressure:   {advice.on_full}; servers store for {text.share(advice.busy, 1)} of the time, {rest}")
+    out.print("\nNot known:")
     for one in advice.unknown:
         out.print(f"- {one}")
 
