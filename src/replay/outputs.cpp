@@ -31,7 +31,8 @@ struct Burst {
 
 class Rewriter {
  public:
-  Rewriter(const Plan& plan, Way way, double stretch) : plan_(plan), way_(way), stretch_(stretch), is_rewritten_(plan.files.size()) {}
+  Rewriter(const Plan& plan, Way way, double stretch)
+      : plan_(plan), way_(way), stretch_(stretch), is_rewritten_(plan.files.size()) {}
 
   Outputs run() {
     find_files();
@@ -107,7 +108,8 @@ class Rewriter {
     for (Operation& one : counted.operations) one.ns = 0;
     for (const Burst& one : bursts_) counted.operations[one.begin].ns = 1;
     depth_.resize(plan_.operations.size());
-    for_each_time(counted, evaluate(counted), nullptr, [&](std::uint32_t i, std::uint64_t begin, std::uint64_t) { depth_[i] = begin; });
+    for_each_time(counted, evaluate(counted), nullptr,
+                  [&](std::uint32_t i, std::uint64_t begin, std::uint64_t) { depth_[i] = begin; });
     for (const Burst& one : bursts_) numbers_[depth_[one.begin]] = 0;
     std::uint32_t next = 0;
     for (auto& [depth, number] : numbers_) number = next++;
@@ -208,7 +210,8 @@ class Rewriter {
   std::uint32_t file_of(std::uint32_t output, std::uint32_t process) const {
     if (way_ != Way::file_per_process) return first_of_[output];
     const auto& writers = result_.writers[output];
-    return first_of_[output] + static_cast<std::uint32_t>(std::lower_bound(writers.begin(), writers.end(), process) - writers.begin());
+    return first_of_[output] +
+           static_cast<std::uint32_t>(std::lower_bound(writers.begin(), writers.end(), process) - writers.begin());
   }
 
   void write_process(const Process& process, std::vector<Burst>::const_iterator& burst) {
@@ -217,7 +220,8 @@ class Rewriter {
     for (std::uint32_t i = process.begin; i < process.end; ++i) {
       const bool is_inside = burst != bursts_.end() && burst->process == index && i >= burst->begin;
       if (way_ == Way::dedicated && !is_inside)
-        for (const auto reached = numbers_.lower_bound(depth_[i]); ended < (reached == numbers_.end() ? numbers_.size() : reached->second);)
+        for (const auto reached = numbers_.lower_bound(depth_[i]);
+             ended < (reached == numbers_.end() ? numbers_.size() : reached->second);)
           add(Kind::close, file_of(ended++, index), plan_.operations[i].line);
       if (is_inside && i == burst->begin) begin_burst(*burst);
       if (is_inside) write_pieces(*burst, i);

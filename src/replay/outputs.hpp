@@ -22,7 +22,7 @@ struct Outputs {
   std::uint32_t first_file = kNone;  // index of the first output; of file_per_process outputs have a file for each writer
   std::string folder;                // of the outputs
   std::vector<std::vector<std::uint32_t>> writers;  // of each output, as indices of processes
-  std::uint32_t variables = 0;                      // most writes of a process to an output; flags of a write is its place among them
+  std::uint32_t variables = 0;  // most writes of a process to an output; flags of a write is its place among them
   std::uint64_t bytes = 0, largest_output = 0, largest_share = 0;  // of all outputs, of one, of a process in one
   std::uint64_t left_out = 0;                                      // reads of files that are written in another way
 };

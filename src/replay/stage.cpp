@@ -49,8 +49,9 @@ Item* Stage::next(std::size_t count) {
   if (memory_ == nullptr) {
     const std::size_t bytes = bytes_of(plan);
     struct stat found {};
-    const bool is_there = descriptor_ >= 0 && ::fstat(descriptor_, &found) == 0 &&
-                          (static_cast<std::size_t>(found.st_size) == bytes || ::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0);
+    const bool is_there =
+        descriptor_ >= 0 && ::fstat(descriptor_, &found) == 0 &&
+        (static_cast<std::size_t>(found.st_size) == bytes || ::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0);
     memory_ = is_there ? mapped(descriptor_, bytes) : nullptr;
     if (memory_ == nullptr)
       throw Error(DC_E_MEMORY, format("there is not enough memory for a plan of {} operations: {}; replay on a machine with more",

@@ -115,13 +115,15 @@ bool Worker::io(std::uint32_t operation) {
   const std::uint64_t due = stage_.common.start + clock_;
   if (!waiter_.sleep_until(due, stage_.common.spin_ns)) return false;
   const std::uint64_t begin = now_ns();
-  const std::string wrong = is_output(one) ? stage_.outlet->call(one, one.object - stage_.first_output, contents_.block(one.bytes)) : "";
+  const std::string wrong =
+      is_output(one) ? stage_.outlet->call(one, one.object - stage_.first_output, contents_.block(one.bytes)) : "";
   const int error = is_output(one) ? 0 : call(one);
   const std::uint64_t took = now_ns() - begin;
   stage_.late[operation] = begin - due;
   stage_.io_ns[operation] = took;
   clock_ += took;
-  if (!wrong.empty()) stage_.fail(format("{}:{}: process {}: {}", stage_.plan.name, one.line, stage_.plan.processes[process_].number, wrong));
+  if (!wrong.empty())
+    stage_.fail(format("{}:{}: process {}: {}", stage_.plan.name, one.line, stage_.plan.processes[process_].number, wrong));
   if (error == 0) return wrong.empty();
   const std::string remedy =
       error == EMFILE || error == ENFILE ? "raise the limit of open files, see ulimit -n" : "replay on another folder, see --on";

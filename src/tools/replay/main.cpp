@@ -112,9 +112,10 @@ replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) 
   const std::uint32_t processes = *std::min_element(nodes.begin(), nodes.end());
   setting.cores = static_cast<std::uint32_t>(options.cores.value_or(1));
   if (setting.cores >= processes)
-    throw Error(DC_E_CONFIG, format("{}: {} of a node's {} cores cannot serve, as nobody would compute; give fewer with --cores, or record "
-                                    "the program with more processes",
-                                    plan.name, setting.cores, processes));
+    throw Error(DC_E_CONFIG,
+                format("{}: {} of a node's {} cores cannot serve, as nobody would compute; give fewer with --cores, or record "
+                       "the program with more processes",
+                       plan.name, setting.cores, processes));
   setting.servers = setting.cores * static_cast<std::uint32_t>(nodes.size());
   setting.stretch = static_cast<double>(processes) / (processes - setting.cores);
   return setting;
@@ -161,8 +162,8 @@ void play_as(const Options& options, const replay::Plan& plan, const replay::Tim
       const auto played =
           setting.way == replay::Way::file_per_process
               ? replay::play(outputs.plan, folder, interrupted, [&](std::size_t done) { progress.playing(i, done); })
-              : replay::play_ranked({options.plan, setting.way, setting.stretch, setting.cores, setting.buffer_bytes}, outputs, folder,
-                                    interrupted, stored_s);
+              : replay::play_ranked({options.plan, setting.way, setting.stretch, setting.cores, setting.buffer_bytes}, outputs,
+                                    folder, interrupted, stored_s);
       report.add(played, stored_s);
     }
   }
@@ -177,7 +178,8 @@ int work(const Options& options) {
     throw tools::WrongUsage("say either --on DIR, to do the I/O there, or --evaluate, to compute what it takes");
   if (options.evaluate && !options.picture.empty()) throw tools::WrongUsage("a picture with -o shows a replay; give --on DIR");
   if (options.evaluate && !options.way.empty()) throw tools::WrongUsage("--as needs I/O; give --on DIR in place of --evaluate");
-  if (!options.way.empty() && !options.picture.empty()) throw tools::WrongUsage("a picture with -o shows how far a replay is off; leave out --as");
+  if (!options.way.empty() && !options.picture.empty())
+    throw tools::WrongUsage("a picture with -o shows how far a replay is off; leave out --as");
   if (options.cores && options.way != "dedicated") throw tools::WrongUsage("--cores says how many serve; give --as dedicated");
   way_of(options);
   replay::check_picture(options.picture);
@@ -207,7 +209,8 @@ int main(int argc, char** argv) {
   line.add_option("plan", options.plan, "the plan of damaris plan, or one written by hand").required().type_name("PLAN");
   line.add_option("--on", options.on, "do the I/O there, in a folder of its own").type_name("DIR");
   line.add_flag("--evaluate", options.evaluate, "only compute what it takes with the recorded times of its I/O");
-  line.add_option("--as", options.way, "with its outputs written by dedicated cores, by collective I/O, or as a file for each process")
+  line.add_option("--as", options.way,
+                  "with its outputs written by dedicated cores, by collective I/O, or as a file for each process")
       .type_name("dedicated|collective|file-per-process");
   line.add_option("--cores", options.cores, "with --as dedicated: how many of each node serve (1)").range(1, 1000).type_name("N");
   line.add_option("--json", options.json, "write all figures there; - prints them instead of the table").type_name("FILE");

@@ -33,7 +33,8 @@ constexpr const char* kBasename = "output";
 std::string ranks_program() {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
   for (const char* const libraries : {DAMARIS_LIBRARIES, "lib"})
-    if (const auto found = here.parent_path() / libraries / "damaris/damaris-replay-ranks"; fs::exists(found)) return found.string();
+    if (const auto found = here.parent_path() / libraries / "damaris/damaris-replay-ranks"; fs::exists(found))
+      return found.string();
   throw Error(DC_E_NO_MPI, "this damaris was built without MPI, which this way of writing needs; install one with MPI");
 }
 
@@ -42,7 +43,8 @@ std::string xml_of(const Job& job, const Outputs& outputs) {
   for (std::uint32_t i = 0; i < outputs.variables; ++i) variables += format("    <variable name=\"w{}\" layout=\"bytes\"/>\n", i);
   return format(
       "<simulation name=\"replay\">\n  <architecture>\n    <dedicated cores=\"{}\"/>\n    <buffer size=\"{}\" timeout=\"5min\"/>\n"
-      "    <server finalize-timeout=\"1h\"/>\n  </architecture>\n  <data>\n    <layout name=\"bytes\" type=\"uint8\" dimensions=\"0\"/>\n"
+      "    <server finalize-timeout=\"1h\"/>\n  </architecture>\n  <data>\n    <layout name=\"bytes\" type=\"uint8\" "
+      "dimensions=\"0\"/>\n"
       "{}  </data>\n  <storage>\n    <hdf5 basename=\"{}\" retry=\"0\"/>\n  </storage>\n</simulation>\n",
       job.cores, job.buffer_bytes, variables, kBasename);
 }
@@ -176,12 +178,13 @@ Played play_ranked(const Job& job, const Outputs& outputs, const PlayFolder& fol
   const char* const wish = std::getenv("DAMARIS_MPIEXEC");
   const std::string launcher = wish == nullptr ? DAMARIS_LAUNCHER : wish;
   Stage stage(outputs.plan, folder);
-  Child child({launcher, "-n", format("{}", ranks), ranks_program(), fs::absolute(job.plan), fs::absolute(folder.path()), stage.path(),
-               format("{:.17g}", job.stretch), is_served ? (place / "replay.xml").string() : ""},
+  Child child({launcher, "-n", format("{}", ranks), ranks_program(), fs::absolute(job.plan), fs::absolute(folder.path()),
+               stage.path(), format("{:.17g}", job.stretch), is_served ? (place / "replay.xml").string() : ""},
               place, nodes, is_served ? job.cores : 0);
   wait(child, stage, interrupted);
   if (!child.was_found())
-    throw Error(DC_E_NO_MPI, format("cannot start '{}', which starts MPI programs; install it, or name another in DAMARIS_MPIEXEC", launcher));
+    throw Error(DC_E_NO_MPI,
+                format("cannot start '{}', which starts MPI programs; install it, or name another in DAMARIS_MPIEXEC", launcher));
   if (!child.is_well() && !stage.common.stopped)
     throw Error(DC_E_IO, format("the processes of the replay have ended early; '{}' says:\n{}", launcher, child.said()));
   stored_s = stored_seconds(place / format("{}.jsonl", kBasename));

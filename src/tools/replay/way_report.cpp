@@ -57,8 +57,8 @@ std::string WayReport::text() const {
                             kWayNames[static_cast<std::size_t>(setting_.way)], setting_.folder, outputs_.plan.processes.size(),
                             outputs_.writers.size(), size_text(outputs_.bytes));
   const auto line = [&text](const std::string& words) { text += check::wrapped(words, check::kWidth, 2) + "\n"; };
-  line(format("takes {} s{}, the plan as it is {} s: {}", seconds_text(total), spread_text(totals_), seconds_text(seconds(planned_ns_)),
-              percent_text(total, seconds(planned_ns_))));
+  line(format("takes {} s{}, the plan as it is {} s: {}", seconds_text(total), spread_text(totals_),
+              seconds_text(seconds(planned_ns_)), percent_text(total, seconds(planned_ns_))));
   line(format("a process is {} s in I/O, {:.1f} % of the time; the longest {} s", seconds_text(io), 100 * io / total,
               seconds_text(median(most_io_))));
   if (setting_.servers > 0)

@@ -29,7 +29,7 @@ class CollectiveFiles : public Outlet {
   const std::string folder_;
   std::vector<MPI_Comm> writers_;  // of each output, MPI_COMM_NULL without this rank; several have the same
   std::vector<MPI_Comm> owned_;
-  std::uint64_t reach_ = 0;      // of this rank's writes in the file that is open
+  std::uint64_t reach_ = 0;  // of this rank's writes in the file that is open
   MPI_File file_ = MPI_FILE_NULL;
 };
 

@@ -133,13 +133,15 @@ TEST_CASE("with servers each process ends each output, also one to which it writ
 }
 
 TEST_CASE("a plan without large blocks is refused with the remedy") {
-  CHECK_THROWS_WITH(rewrite(plan_of("file 0 0 log\nprocess 0\nw 0 0 100\nb 1 0\nw 0 100 100\n"), Way::collective, 1),
-                    "plan: no process writes a file in blocks of 16 KiB or more, so another way of writing changes nothing; replay the "
-                    "plan as it is");
+  CHECK_THROWS_WITH(
+      rewrite(plan_of("file 0 0 log\nprocess 0\nw 0 0 100\nb 1 0\nw 0 100 100\n"), Way::collective, 1),
+      "plan: no process writes a file in blocks of 16 KiB or more, so another way of writing changes nothing; replay the "
+      "plan as it is");
 }
 
 TEST_CASE("the folder of outputs is none of the plan's") {
-  const Outputs made = rewrite(plan_of("file 0 0 outputs/log\nfile 1 0 a\nprocess 0\nw 0 0 10\nb 1 0\nw 1 0 100000\n"), Way::file_per_process, 1);
+  const Outputs made =
+      rewrite(plan_of("file 0 0 outputs/log\nfile 1 0 a\nprocess 0\nw 0 0 10\nb 1 0\nw 1 0 100000\n"), Way::file_per_process, 1);
   CHECK(made.plan.files.back().name == "outputs_/0.0");
 }
 
