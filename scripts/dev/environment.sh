@@ -50,7 +50,7 @@ dev_bench() {
   esac
   setup_for_use
   case ${1:-} in phases | record | query | all) setup_bench_python ;; esac
-  case ${1:-} in record | query) setup_trace_python ;; esac
+  case ${1:-} in record | query | replay | all) setup_trace_python ;; esac
   dev_build "$PRESET"
   use_built_tree
   cd "$CALLER_DIR" || exit 1
