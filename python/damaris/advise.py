@@ -189,6 +189,7 @@ class Adviser:
         facts = ["how the program scales: fewer computing cores are taken to need N/(N-D) of the time"]
         if here < len(self.plan.processes):
             facts.append(f"cores: {len(self.plan.processes)} processes played on {here} cores, and their gaps did not compete for them")
+        facts.append("who else used the cores while it was recorded: what it waited for them counts as computing")
         facts.append("memory bandwidth and caches: the replay sleeps where the program computes")
         if len(self.hosts) > 1:
             facts.append(f"the network: the program ran on {len(self.hosts)} nodes, the replay on one")

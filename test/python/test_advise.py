@@ -141,7 +141,7 @@ def test_what_it_cannot_know_is_said(recorded, figures, verb, run):
     _, advice = told(verb, run)
     assert advice["nodes"] == 2
     said = " ".join(advice["unknown"])
-    for word in ("scales", "cores: 64 processes", "memory bandwidth", "network", "file system", "2 reads are left out"):
+    for word in ("scales", "while it was recorded", "cores: 64 processes", "memory bandwidth", "network", "file system", "2 reads are left out"):
         assert word in said
 
 
