@@ -145,13 +145,18 @@ class Predictions:
         """Real times of the way that advise names, by those of the fastest one."""
         steps, place = 3 if self.options.quick else 20, self.folder / "on"
         record = self.folder / f"record.{name}"
-        self.phases("file", place, steps, compute_us, size, every, record)
+        ran = self.phases("file", place, steps, compute_us, size, every, record)
         advice = json.loads(self.run(["damaris", "advise", record, "--on", place, "--repeat", min(3, self.options.repeats), "--json", "-"]))
-        predicted = {one["name"]: one["median_seconds"] for one in advice["ways"] if one["seconds"]}
+        around = advice["recorded_seconds"] - ran  # start and end of the program
+        predicted = {one["name"]: one["median_seconds"] - around for one in advice["ways"] if one["seconds"]}
         self.predict(f"{name}: fastest is {advice['best']}", predicted[advice["best"]])
-        real = {way: statistics.median(self.phases(mine, place, steps, compute_us, size, every) for _ in range(min(3, self.options.repeats)))
+        runs = {way: [self.phases(mine, place, steps, compute_us, size, every) for _ in range(min(3, self.options.repeats))]
                 for way, mine in WAYS.items() if way in predicted}  # fmt: skip
+        real = {way: statistics.median(times) for way, times in runs.items()}
         self.made[-1].update(predicted=predicted, real=real)
+        if "1 dedicated core" in real:
+            self.predict(f"dedicated predicted, {name}", predicted["1 dedicated core"])
+            self.compare(f"dedicated predicted, {name}", runs["1 dedicated core"], 10, 5)
         quotient = real[advice["best"]] / min(real.values())
         self.rows.append(row(f"advised way / fastest way, {name}", [quotient] * 3, "lower", 1.1, 1.0))
         told = ", ".join(f"{way} {predicted[way]:.2f} ({seconds:.2f})" for way, seconds in real.items())
