@@ -27,7 +27,8 @@ TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue"
           "phases-shared": "the same with more ranks, which share cores where there are fewer", "cm1": "does a dedicated core pay?",
           "cm1-parts": "the same with four cores, or parts of these",
           "compression": "does the simulation notice that its dedicated core compresses?",
-          "record": "what a recording costs"}
+          "record": "what a recording costs",
+          "replay": "what a replay says before a program runs, and what it then takes"}
 
 
 def draw_page(results):
@@ -129,6 +130,12 @@ def picture_of_record(details):
     return px.box(frame, x="call", y="ns", color="recorder", log_y=True, labels=dict(ns="ns of CPU, a call"))
 
 
+def picture_of_replay(details):
+    frame = pd.DataFrame([dict(what=one["name"], when=when, seconds=seconds) for one in details["predictions"] if "real_s" in one
+                          for when, times in (("predicted", [one["predicted_s"]]), ("real", one["real_s"])) for seconds in times])
+    return px.strip(frame, x="seconds", y="what", color="when", labels=dict(what=""))
+
+
 def picture_of_slots(details):
     frame = pd.DataFrame([dict(schedule=one["schedule"], seconds=seconds) for one in details for seconds in one["worst_write_s"]])
     return px.box(frame, x="schedule", y="seconds", points="all", labels=dict(seconds="s, longest write of a round"))
@@ -149,7 +156,7 @@ def picture_of_log(details):
 PICTURES = {
     "log": picture_of_log,
     "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
-    "record": picture_of_record, "slots": picture_of_slots, "never-stops": picture_of_never_stops,
+    "record": picture_of_record, "replay": picture_of_replay, "slots": picture_of_slots, "never-stops": picture_of_never_stops,
     "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",
                                     log_y=True,
                                     labels={"wall_ns.median": "ns a message"}),

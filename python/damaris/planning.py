@@ -19,6 +19,7 @@ EAGER = 4096  # bytes: the least that MPI libraries send before the receiver ask
 FROM_ROOT = ("MPI_Bcast", "MPI_Scatter", "MPI_Scatterv")
 TO_ROOT = ("MPI_Reduce", "MPI_Gather", "MPI_Gatherv")
 IN_TURN = ("MPI_Scan", "MPI_Exscan")
+ALONE = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")  # meetings of one process: their time is none of computing, and waits for nobody
 SYNCHRONOUS = ("MPI_Ssend", "MPI_Issend")
 
 CALLS = """
@@ -235,6 +236,9 @@ class Writer:
         elif waits := self.partners.waits.get(call.id):
             yield from (Op("g", message) for message, _ in waits[:-1])
             yield Op("g", waits[-1][0], cost)
+        elif call.function in ALONE:
+            self.partners.rank[call.id] = 0
+            yield self.together(call, process, "b", cost, self.partners.next())
         else:
             yield Op("c", 0, cost)
 

@@ -50,7 +50,7 @@ dev_bench() {
   esac
   setup_for_use
   case ${1:-} in phases | record | query | all) setup_bench_python ;; esac
-  case ${1:-} in record | query | view | all) setup_trace_python ;; esac
+  case ${1:-} in record | query | replay | view | all) setup_trace_python ;; esac
   case ${1:-} in view | all) setup_test_python ;; esac
   dev_build "$PRESET"
   use_built_tree

@@ -71,6 +71,8 @@ int Contents::transfer(Call call, char* memory, std::uint64_t offset, std::uint6
   return 0;
 }
 
+const char* Contents::block(std::uint64_t bytes) { return memory_->bytes + start_of(bytes); }
+
 int Contents::write(int descriptor, std::uint64_t offset, std::uint64_t bytes) {
   std::uint64_t done = 0;
   const int error = transfer([=](const iovec* parts, int count, off_t at) { return ::pwritev(descriptor, parts, count, at); },

@@ -21,6 +21,10 @@ class Contents {
   // The same; `got` is less than `bytes` at the end of the file.
   int read(int descriptor, std::uint64_t offset, std::uint64_t bytes, std::uint64_t& got);
 
+  // `bytes` to write from, at most kMostBlock.
+  static constexpr std::uint64_t kMostBlock = 32 << 20;
+  const char* block(std::uint64_t bytes);
+
  private:
   struct Memory;
   std::size_t start_of(std::uint64_t bytes);

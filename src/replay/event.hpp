@@ -1,5 +1,5 @@
 // What threads of a replay wait for: another thread's event, or a moment. Both waits end early when the replay is stopped.
-// Used by: the threads of player.cpp.
+// Used by: the threads of player.cpp, also of several processes that share the memory.
 // Before it: an operation of the plan. After it: the next one.
 #pragma once
 
@@ -21,7 +21,7 @@ inline std::uint64_t now_ns() {
 
 using Word = std::atomic<std::uint32_t>;  // of a futex
 
-inline void wake_all(Word& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0); }
+inline void wake_all(Word& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
 
 // One for each thread. The thread that stops the replay sets `stopped`, and then calls wake() until the others have ended.
 class Waiter {
@@ -31,7 +31,7 @@ class Waiter {
   // Returns when somebody wakes the word, it is not `value`, or `until` (of CLOCK_MONOTONIC) has passed; false if the replay is stopped.
   bool wait(Word& word, std::uint32_t value, const timespec* until = nullptr) {
     at_.store(&word);
-    if (!stopped_.load()) ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
+    if (!stopped_.load()) ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, value, until, nullptr, FUTEX_BITSET_MATCH_ANY);
     at_.store(nullptr);
     return !stopped_.load();
   }

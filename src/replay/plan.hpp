@@ -54,7 +54,7 @@ struct Operation {
 };
 
 struct File {
-  std::string name;  // relative, with no component . or ..
+  std::string name;  // relative, with no component . or ..; "": nobody uses it
   std::uint64_t initial_bytes = 0;
   std::uint32_t number = 0, line = 0;
 };
@@ -63,6 +63,7 @@ struct File {
 struct Process {
   std::uint32_t number = 0, line = 0;
   std::uint32_t begin = 0, end = 0;
+  std::string host;
   std::vector<std::uint32_t> inherited;  // files that it uses without opening them: they were open before
 };
 

@@ -51,16 +51,31 @@ PlayFolder::PlayFolder(const std::string& on, const Plan& plan) : plan_(plan) {
     path_ = on + (on.back() == '/' ? "" : "/") + name_;
     directories_.push_back({name_, 0, ::openat(on_, name_.c_str(), kFolderFlags)});
     if (directories_[0].descriptor < 0) refuse(errno);
-    known_[""] = 0;
-    for (const File& file : plan.files) {
-      const std::size_t slash = file.name.rfind('/');
-      const bool is_below = slash != std::string::npos;
-      places_.push_back({directory_of(is_below ? file.name.substr(0, slash) : ""), file.name.substr(is_below ? slash + 1 : 0)});
-    }
+    find_places();
   } catch (...) {
     if (!path_.empty()) ::unlinkat(on_, name_.c_str(), AT_REMOVEDIR);
     ::close(on_);
     throw;
+  }
+}
+
+PlayFolder::PlayFolder(const Plan& plan, const std::string& path) : plan_(plan), path_(path), keeps_(true) {
+  directories_.push_back({path, 0, ::open(path.c_str(), kFolderFlags)});
+  if (directories_[0].descriptor < 0) fail("open the folder", "", errno);
+  find_places();
+  for (std::size_t i = 1; i < directories_.size(); ++i) {
+    Directory& one = directories_[i];
+    one.descriptor = ::openat(directories_[one.parent].descriptor, one.name.c_str(), kFolderFlags);
+    if (one.descriptor < 0) fail("open the folder", one.name, errno);
+  }
+}
+
+void PlayFolder::find_places() {
+  known_[""] = 0;
+  for (const File& file : plan_.files) {
+    const std::size_t slash = file.name.rfind('/');
+    const bool is_below = slash != std::string::npos;
+    places_.push_back({directory_of(is_below ? file.name.substr(0, slash) : ""), file.name.substr(is_below ? slash + 1 : 0)});
   }
 }
 
@@ -131,7 +146,8 @@ void PlayFolder::fill(const std::atomic<int>& interrupted) {
   Contents contents(kPart, 0);
   for (std::uint32_t file = 0; file < plan_.files.size(); ++file) {
     if (interrupted != 0) throw Error(DC_E_STOPPED, "interrupted while the files were made");
-    if (plan_.files[file].initial_bytes > 0 || !made[file]) make_file(file, contents, interrupted);
+    const File& one = plan_.files[file];
+    if (one.initial_bytes > 0 || (!made[file] && !one.name.empty())) make_file(file, contents, interrupted);
   }
   for (const Directory& one : directories_) ::fsync(one.descriptor);
 }

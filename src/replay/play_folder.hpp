@@ -22,6 +22,8 @@ class PlayFolder {
   // Makes `on`/damaris-replay.XXXXXX. Throws Error(DC_E_NO_OUTPUT) if `on` is no folder, cannot be written, or its file system has not
   // enough room for the plan, which must outlive this object.
   PlayFolder(const std::string& on, const Plan& plan);
+  // That of another process, `path`, which has filled it and removes it.
+  PlayFolder(const Plan& plan, const std::string& path);
   // Removes it with all files of the plan, as remove().
   ~PlayFolder();
   PlayFolder(const PlayFolder&) = delete;
@@ -54,6 +56,7 @@ class PlayFolder {
   };
 
   void check_room(const std::string& on) const;
+  void find_places();
   std::size_t directory_of(const std::string& path);
   void make_directories();
   void make_file(std::uint32_t file, Contents& contents, const std::atomic<int>& interrupted) const;

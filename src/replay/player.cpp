@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <thread>
@@ -18,13 +18,6 @@ namespace {
 constexpr std::size_t kStackBytes = 256 << 10;
 constexpr std::uint64_t kPollNs = 100'000'000;
 constexpr std::uint64_t kStopPollNs = 5'000'000;
-
-std::uint64_t largest_io(const Plan& plan) {
-  std::uint64_t largest = 0;
-  for (const Operation& one : plan.operations)
-    if (one.kind == Kind::read || one.kind == Kind::write) largest = std::max(largest, one.bytes);
-  return largest;
-}
 
 // Each process may have files open.
 void raise_open_files() {
@@ -45,7 +38,7 @@ struct Thread {
 void* run_thread(void* given) {
   Thread& thread = *static_cast<Thread*>(given);
   thread.worker.run();
-  if (--thread.all.running == 0) wake_all(thread.all.running);
+  if (--thread.all.common.running == 0) wake_all(thread.all.common.running);
   return nullptr;
 }
 
@@ -54,13 +47,13 @@ void start(Stage& stage, std::deque<Thread>& threads) {
   pthread_attr_t small;
   ::pthread_attr_init(&small);
   ::pthread_attr_setstacksize(&small, kStackBytes);
-  for (std::uint32_t i = 0; i < stage.plan.processes.size() && !stage.stopped; ++i) {
+  for (std::uint32_t i = 0; i < stage.plan.processes.size() && !stage.common.stopped; ++i) {
     Thread& one = threads.emplace_back(stage, i);
-    ++stage.running;
+    ++stage.common.running;
     const int error = ::pthread_create(&one.id, &small, run_thread, &one);
     if (error == 0) continue;
     threads.pop_back();
-    --stage.running;
+    --stage.common.running;
     stage.fail(format("cannot make a thread for each of {} processes: {}; raise the limit of processes, see ulimit -u",
                       stage.plan.processes.size(), std::strerror(error)));
   }
@@ -70,17 +63,17 @@ void start(Stage& stage, std::deque<Thread>& threads) {
 // Until all threads have ended.
 void watch(Stage& stage, std::deque<Thread>& threads, const std::atomic<int>& interrupted,
            const std::function<void(std::size_t)>& progress) {
-  Waiter waiter(stage.stopped);
-  for (std::uint32_t running = stage.running; running != 0; running = stage.running) {
-    const std::uint64_t wake = now_ns() + (stage.stopped ? kStopPollNs : kPollNs);
+  Waiter waiter(stage.common.stopped);
+  for (std::uint32_t running = stage.common.running; running != 0; running = stage.common.running) {
+    const std::uint64_t wake = now_ns() + (stage.common.stopped ? kStopPollNs : kPollNs);
     const timespec until{static_cast<time_t>(wake / 1'000'000'000), static_cast<long>(wake % 1'000'000'000)};
-    if (stage.stopped) {
+    if (stage.common.stopped) {
       for (Thread& one : threads) one.worker.wake();
       ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
       continue;
     }
-    waiter.wait(stage.running, running, &until);
-    if (interrupted != 0) stage.stopped = true;
+    waiter.wait(stage.common.running, running, &until);
+    if (interrupted != 0) stage.common.stopped = true;
     if (!progress) continue;
     std::size_t done = 0;
     for (const Thread& one : threads) done += one.worker.done();
@@ -90,26 +83,6 @@ void watch(Stage& stage, std::deque<Thread>& threads, const std::atomic<int>& in
 
 }  // namespace
 
-Stage::Stage(const Plan& the_plan, const PlayFolder& the_folder)
-    : plan(the_plan),
-      folder(the_folder),
-      contents(largest_io(plan), 0),
-      posted(new Event[plan.messages.size()]),
-      awaited(new Event[plan.messages.size()]),
-      meetings(new Meeting[plan.collectives.size()]),
-      passed(new Event[plan.members.size()]) {
-  result.ends.resize(plan.processes.size());
-  result.io_ns.resize(plan.operations.size());
-  result.late.resize(plan.operations.size());
-  if (plan.processes.size() < std::thread::hardware_concurrency()) spin_ns = 50'000;
-}
-
-void Stage::fail(const std::string& sentence) {
-  const std::lock_guard lock(mutex);
-  if (failure.empty()) failure = sentence;
-  stopped = true;
-}
-
 Played play(const Plan& plan, const PlayFolder& folder, const std::atomic<int>& interrupted,
             const std::function<void(std::size_t)>& progress) {
   raise_open_files();
@@ -117,15 +90,28 @@ Played play(const Plan& plan, const PlayFolder& folder, const std::atomic<int>& 
   std::deque<Thread> threads;
   start(stage, threads);
   // So late that all threads are there.
-  stage.start = now_ns() + 10'000'000 + plan.processes.size() * 50'000;
-  stage.begun.set(0);
+  stage.common.start = now_ns() + 10'000'000 + plan.processes.size() * 50'000;
+  stage.common.begun.set(0);
   watch(stage, threads, interrupted, progress);
   for (const Thread& one : threads) ::pthread_join(one.id, nullptr);
-  if (!stage.failure.empty()) throw Error(DC_E_IO, stage.failure);
-  if (stage.stopped) throw Error(DC_E_STOPPED, "interrupted");
-  stage.result.total = stage.last;
-  stage.result.short_reads = stage.short_reads;
-  return std::move(stage.result);
+  return stage.result();
+}
+
+void take_part(Stage& stage, std::uint32_t process) {
+  raise_open_files();
+  Worker worker(stage, process);
+  std::atomic<bool> is_done{false};
+  std::thread watcher([&] {
+    for (; !is_done; std::this_thread::sleep_for(std::chrono::nanoseconds(kStopPollNs)))
+      if (stage.common.stopped) worker.wake();
+  });
+  if (++stage.common.ready == stage.plan.processes.size()) {
+    stage.common.start = now_ns() + 10'000'000;
+    stage.common.begun.set(0);
+  }
+  worker.run();
+  is_done = true;
+  watcher.join();
 }
 
 }  // namespace damaris::replay

@@ -10,6 +10,7 @@
 
 #include "core/base/errno_text.hpp"
 #include "core/base/format.hpp"
+#include "replay/outlet.hpp"
 
 namespace damaris::replay {
 namespace {
@@ -21,7 +22,7 @@ void raise(std::atomic<std::uint64_t>& largest, std::uint64_t value) {
 }  // namespace
 
 Worker::Worker(Stage& stage, std::uint32_t process)
-    : stage_(stage), process_(process), waiter_(stage.stopped), contents_(stage.contents, process) {}
+    : stage_(stage), process_(process), waiter_(stage.common.stopped), contents_(stage.contents, process) {}
 
 void Worker::run() noexcept {
   try {
@@ -31,7 +32,7 @@ void Worker::run() noexcept {
   }
   for (const auto& [file, handles] : handles_)
     for (const Handle& one : handles) ::close(one.descriptor);
-  stage_.result.ends[process_] = clock_;
+  stage_.ends[process_] = clock_;
 }
 
 void Worker::play() {
@@ -44,13 +45,15 @@ void Worker::play() {
                  "ulimit -n?",
                  stage_.plan.files[file].name, process.number, text_of_errno(errno)));
   std::uint64_t none = 0;
-  if (!stage_.begun.wait(waiter_, none)) return;
+  if (!stage_.common.begun.wait(waiter_, none)) return;
   for (std::uint32_t i = process.begin; i < process.end; ++i) {
     if (!step(i)) return;
     done_.store(i - process.begin + 1, std::memory_order_relaxed);
   }
-  waiter_.sleep_until(stage_.start + clock_, stage_.spin_ns);
-  raise(stage_.last, now_ns() - stage_.start);
+  waiter_.sleep_until(stage_.common.start + clock_, stage_.common.spin_ns);
+  if (stage_.outlet != nullptr)
+    if (const std::string wrong = stage_.outlet->finish(); !wrong.empty()) stage_.fail(wrong);
+  raise(stage_.common.last, now_ns() - stage_.common.start);
 }
 
 // Returns false if the replay is stopped.
@@ -109,15 +112,19 @@ bool Worker::meet(const Collective& all, const Operation& one, Meeting& meeting)
 
 bool Worker::io(std::uint32_t operation) {
   const Operation& one = stage_.plan.operations[operation];
-  const std::uint64_t due = stage_.start + clock_;
-  if (!waiter_.sleep_until(due, stage_.spin_ns)) return false;
+  const std::uint64_t due = stage_.common.start + clock_;
+  if (!waiter_.sleep_until(due, stage_.common.spin_ns)) return false;
   const std::uint64_t begin = now_ns();
-  const int error = call(one);
+  const std::string wrong =
+      is_output(one) ? stage_.outlet->call(one, one.object - stage_.first_output, contents_.block(one.bytes)) : "";
+  const int error = is_output(one) ? 0 : call(one);
   const std::uint64_t took = now_ns() - begin;
-  stage_.result.late[operation] = begin - due;
-  stage_.result.io_ns[operation] = took;
+  stage_.late[operation] = begin - due;
+  stage_.io_ns[operation] = took;
   clock_ += took;
-  if (error == 0) return true;
+  if (!wrong.empty())
+    stage_.fail(format("{}:{}: process {}: {}", stage_.plan.name, one.line, stage_.plan.processes[process_].number, wrong));
+  if (error == 0) return wrong.empty();
   const std::string remedy =
       error == EMFILE || error == ENFILE ? "raise the limit of open files, see ulimit -n" : "replay on another folder, see --on";
   stage_.fail(format("{}:{}: '{}' of process {} has failed on '{}/{}': {}; {}", stage_.plan.name, one.line,
@@ -141,7 +148,7 @@ int Worker::call(const Operation& one) {
     case Kind::read: {
       std::uint64_t got = 0;
       const int error = contents_.read(descriptor_of(file, false), one.offset, one.bytes, got);
-      if (error == 0 && got < one.bytes) ++stage_.short_reads;
+      if (error == 0 && got < one.bytes) ++stage_.common.short_reads;
       return error;
     }
     case Kind::sync:

@@ -34,6 +34,7 @@ class Worker {
   bool collective(const Operation& one);
   bool meet(const Collective& all, const Operation& one, Meeting& meeting);
   bool io(std::uint32_t operation);
+  bool is_output(const Operation& one) const { return one.object >= stage_.first_output; }
   int call(const Operation& one);
   int open(std::uint32_t file, int flags, bool writes);
   int close(std::uint32_t file);

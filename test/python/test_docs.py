@@ -15,6 +15,7 @@ import pytest
 
 DOCS = Path(os.environ["DAMARIS_SOURCE_DIR"]) / "docs"
 FLASH = [Path(one) for one in os.environ.get("FLASH_PROGRAMS", "").split(":") if one]
+CM1 = os.environ.get("CM1_PROGRAM", "")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -116,12 +117,30 @@ def test_the_format_page_names_each_column(printed, place):
 
 def test_a_plan_takes_what_was_recorded_and_is_replayed(printed, place):
     assert printed
-    output = "".join(do(place, ["bash", "-euc", text]) for text in blocks("replay.md", "sh"))
+    output = "".join(do(place, ["bash", "-euc", text]) for text in blocks("replay.md", "sh") if "melt" in text)
     [virtual] = re.findall(r"virtual time [\d.]+ s, recorded [\d.]+ s \((.*?) %\)", output)
     assert abs(float(virtual)) < 0.5
     assert output.count("replayed in") == 2 and (place / "r.html").stat().st_size > 0
     assert json.loads((place / "r.json").read_text())
     assert not list(place.glob("damaris-replay.*"))
+    assert json.loads((place / "served.json").read_text())["servers"]["count"] == 1
+
+
+@pytest.mark.skipif(not CM1, reason="SKIP: this build has no examples")
+def test_a_program_is_advised_and_changed(place):
+    for path in (Path(CM1), DOCS.parent / "examples/cm1/cm1.xml"):
+        (place / path.name).symlink_to(path)
+    first, changed = [text for text in blocks("replay.md", "sh") if "cm1" in text]
+    output = do(place, ["bash", "-euc", first])
+    shown = blocks("replay.md", "")[0]
+    for word in ("as it is", "collective", "1 dedicated core", "Fastest:", "Confidence:", "Dedicated cores:", "Buffer:", "Back-pressure:"):
+        assert any(line.startswith(word) for line in shown.splitlines()) and any(line.startswith(word) for line in output.splitlines())
+    assert "start.xml: 23 variables" in output and "Simulation cm1" in output
+    advice = json.loads((place / "advice.json").read_text())
+    assert advice["best"] == min(advice["ways"], key=lambda one: one["median_seconds"])["name"]
+    assert "cm1out" in do(place, ["bash", "-euc", changed])
+    manifest = [json.loads(line) for line in (place / "cm1out.jsonl").read_text().splitlines()]
+    assert sum("stored_s" in line for line in manifest) == 3
 
 
 def test_the_viewer_says_where_it_is_and_writes_a_page(printed, place):

@@ -37,7 +37,7 @@ def alone(run):
     return tuple(damaris.open(run).about[key] for key in ALONE)
 
 
-def test_of_two_posted_receives_the_first_gets_the_first_send(ranks, did, run, rows):
+def test_figure_4_1_of_two_posted_receives_the_first_gets_the_first_send(ranks, did, run, rows):
     ranks([did("MPI_Send", 1000, 1, 5), did("MPI_Send", 2000, 1, 5)],
           [did("MPI_Irecv", 3000), requested(0x77), did("MPI_Irecv", 4000), requested(0x88), did("MPI_Wait", 5000), completed(0x88, 0, 5, 8),
            did("MPI_Wait", 6000), completed(0x77, 0, 5, 8)])  # fmt: skip

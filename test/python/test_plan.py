@@ -55,6 +55,13 @@ def test_io_keeps_its_order_offsets_and_times(planned, on_file):
     assert total(planned) == 1210
 
 
+def test_the_start_and_end_of_mpi_are_no_computing(planned, did):
+    [lines, other] = planned([did("MPI_Init", 1000, 1500), did("MPI_Barrier", 2000, 2100), did("MPI_Finalize", 3000, 3300)],
+                             [did("MPI_Init", 1000, 1700), did("MPI_Barrier", 1900, 2100), did("MPI_Finalize", 3000, 3400)])  # fmt: skip
+    assert lines == ["b 1 500", "c 500", "b 0 100", "c 900", "b 2 300"] and other == ["b 3 700", "c 200", "b 0 100", "c 900", "b 4 400"]
+    assert total(planned) == 2400
+
+
 def test_what_is_read_before_anybody_wrote_it_was_there(planned, on_file):
     planned([on_file("open", 1000, 1100, os.O_RDONLY, file=3), on_file("pread", 1500, 1700, 4096, 100, file=3)],
             [on_file("pwrite", 1000, 1100, 0, 500), on_file("pread", 1200, 1300, 0, 500), on_file("pread", 1400, 1500, 400, 200)])  # fmt: skip

@@ -88,6 +88,41 @@ def test_random_programs_end_when_they_did(first):
     assert dropped > 100
 
 
+def begins(plan, delays):
+    """As ends, of each operation of each process; of one that is not delayed, too."""
+    io_of = [[i for i, op in enumerate(process.ops) if op.kind in "wr"] for process in plan.processes]
+    order = {(process, at): k for process, ats in enumerate(io_of) for k, at in enumerate(ats)}
+    return run(text(plan), lambda process, at: delays.get((process, order[process, at]), 0))[1]
+
+
+def test_figure_1_3_of_mpior_a_delay_reaches_a_third_node_through_a_second():
+    plan = plan_of("w p1", "c5 g1 p2", "c5 g2 w")
+    later = [b - a for a, b in zip(begins(plan, {})[2], begins(plan, {(0, 0): 1000})[2])]
+    prune(plan)
+    assert kept(plan) == [("g", 1), ("g", 2)] and later == [0, 0, 1000]
+    assert [b - a for a, b in zip(begins(plan, {})[2], begins(plan, {(0, 0): 1000})[2])] == later
+
+
+def test_figure_1_4_of_mpior_io_and_barriers_delay_each_other():
+    # I1 and I3 on the first node, I2 on the second; B1 of the first two, B2 of the last two, B3 and B4 of all.
+    plan = plan_of("w b1 b3 w b4", "c5 b1 b2 w b3 b4", "c9 b2 b3 b4", c1=[0, 1], c2=[1, 2], c3=[0, 1, 2], c4=[0, 1, 2])
+    prune(plan)
+    assert kept(plan) == [("b", 1), ("b", 2), ("b", 3), ("b", 4)]
+    quiet = begins(plan, {})
+    for slow, moved in [((0, 0), {(1, 3), (0, 3)}), ((1, 0), {(0, 3)}), ((0, 1), set())]:  # I1 moves I2 and I3, I2 moves I3
+        late = begins(plan, {slow: 1000})
+        assert {(p, i) for p, process in enumerate(plan.processes) for i, op in enumerate(process.ops) if op.kind == "w" and late[p][i] != quiet[p][i]} == moved
+    assert all(end >= 1000 for end in ends(plan, {(0, 0): 0, (0, 1): 1000, (1, 0): 0}))  # I3 decides when all leave B4
+
+
+def test_figure_1_5_of_mpior_a_barrier_that_no_io_has_moved_is_left_out():
+    plan = plan_of("w b1 c5 b2", "c3 b1 c7 b2 w", c1=[0, 1], c2=[0, 1])
+    late = [begins(plan, {(0, 0): delay})[1][-1] for delay in (0, 1000)]
+    prune(plan)
+    assert kept(plan) == [("b", 1)]
+    assert [begins(plan, {(0, 0): delay})[1][-1] for delay in (0, 1000)] == late and late[1] - late[0] == 1000
+
+
 BARRIER = {"c9": [0, 1, 2, 3]}
 
 

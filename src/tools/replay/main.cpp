@@ -8,6 +8,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/base/error.hpp"
@@ -19,15 +21,18 @@
 #include "tools/replay/error_report.hpp"
 #include "tools/replay/evaluation.hpp"
 #include "tools/replay/picture.hpp"
+#include "tools/replay/ranked.hpp"
 #include "tools/replay/sums.hpp"
+#include "tools/replay/way_report.hpp"
 
 namespace {
 
 using namespace damaris;
 
 struct Options {
-  std::string plan, on, json, picture;
+  std::string plan, on, json, picture, way;
   int repeat = 1;
+  std::optional<std::int64_t> cores;  // of a node that are servers
   bool evaluate = false, keep = false;
 };
 
@@ -89,10 +94,94 @@ void play(const Options& options, const replay::Plan& plan, const replay::Times&
   deliver(options, report.text(), report.json());
 }
 
+std::optional<replay::Way> way_of(const Options& options) {
+  if (options.way.empty()) return {};
+  const auto found = std::find(std::begin(replay::kWayNames), std::end(replay::kWayNames), options.way);
+  if (found == std::end(replay::kWayNames))
+    throw tools::WrongUsage(format("--as {}: there is no such way; known: {}", options.way, join(replay::kWayNames, ", ")));
+  return static_cast<replay::Way>(found - std::begin(replay::kWayNames));
+}
+
+// The share of each node that serves.
+replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) {
+  replay::WaySetting setting;
+  setting.way = *way_of(options);
+  setting.folder = options.on;
+  if (setting.way != replay::Way::dedicated) return setting;
+  const std::vector<std::uint32_t> nodes = replay::nodes_of(plan);
+  const std::uint32_t processes = *std::min_element(nodes.begin(), nodes.end());
+  setting.cores = static_cast<std::uint32_t>(options.cores.value_or(1));
+  if (setting.cores >= processes)
+    throw Error(DC_E_CONFIG,
+                format("{}: {} of a node's {} cores cannot serve, as nobody would compute; give fewer with --cores, or record "
+                       "the program with more processes",
+                       plan.name, setting.cores, processes));
+  setting.servers = setting.cores * static_cast<std::uint32_t>(nodes.size());
+  setting.stretch = static_cast<double>(processes) / (processes - setting.cores);
+  return setting;
+}
+
+// The outputs that the plan does not know go, too.
+class OutputsFolder {
+ public:
+  OutputsFolder(const replay::PlayFolder& folder, const std::string& name, bool keeps)
+      : path_(std::filesystem::path(folder.path()) / name), keeps_(keeps) {}
+  ~OutputsFolder() {
+    if (!keeps_) clear();
+  }
+  OutputsFolder(const OutputsFolder&) = delete;
+  OutputsFolder& operator=(const OutputsFolder&) = delete;
+
+  void clear() const {
+    std::error_code none;
+    for (const auto& one : std::filesystem::directory_iterator(path_, none)) std::filesystem::remove_all(one.path(), none);
+  }
+
+ private:
+  const std::filesystem::path path_;
+  const bool keeps_;
+};
+
+void play_as(const Options& options, const replay::Plan& plan, const replay::Times& times) {
+  replay::WaySetting setting = setting_of(options, plan);
+  const replay::Outputs outputs = replay::rewrite(plan, setting.way, setting.stretch);
+  replay::evaluate(outputs.plan);
+  if (setting.servers > 0) setting.buffer_bytes = replay::buffer_for(outputs, plan.processes.size() / setting.servers + 1);
+  replay::WayReport report(setting, outputs, times.total);
+  replay::PlayFolder folder(options.on, outputs.plan);
+  {
+    const OutputsFolder made(folder, outputs.folder, options.keep);
+    Progress progress(options.repeat, outputs.plan.operations.size());
+    for (int i = 1; i <= options.repeat; ++i) {
+      if (i > 1) made.clear();
+      if (i > 1) folder.clear();
+      progress.making(i);
+      folder.fill(interrupted);
+      progress.playing(i, 0);
+      double stored_s = 0;
+      const auto played =
+          setting.way == replay::Way::file_per_process
+              ? replay::play(outputs.plan, folder, interrupted, [&](std::size_t done) { progress.playing(i, done); })
+              : replay::play_ranked({options.plan, setting.way, setting.stretch, setting.cores, setting.buffer_bytes}, outputs,
+                                    folder, interrupted, stored_s);
+      report.add(played, stored_s);
+    }
+  }
+  if (options.keep) folder.keep();
+  folder.remove();
+  if (options.keep) std::fprintf(stderr, "the files are in %s\n", folder.path().c_str());
+  deliver(options, report.text(), report.json());
+}
+
 int work(const Options& options) {
   if (options.evaluate == !options.on.empty())
     throw tools::WrongUsage("say either --on DIR, to do the I/O there, or --evaluate, to compute what it takes");
   if (options.evaluate && !options.picture.empty()) throw tools::WrongUsage("a picture with -o shows a replay; give --on DIR");
+  if (options.evaluate && !options.way.empty()) throw tools::WrongUsage("--as needs I/O; give --on DIR in place of --evaluate");
+  if (!options.way.empty() && !options.picture.empty())
+    throw tools::WrongUsage("a picture with -o shows how far a replay is off; leave out --as");
+  if (options.cores && options.way != "dedicated") throw tools::WrongUsage("--cores says how many serve; give --as dedicated");
+  way_of(options);
   replay::check_picture(options.picture);
   for (const std::string& file : {options.picture, options.json}) replay::check_folder_of(file);
   const replay::Plan plan = replay::read_plan_file(options.plan);
@@ -103,7 +192,7 @@ int work(const Options& options) {
   }
   heed_signals();
   try {
-    play(options, plan, times);
+    options.way.empty() ? play(options, plan, times) : play_as(options, plan, times);
   } catch (const Error& error) {
     if (error.code() != DC_E_STOPPED) throw;
     tools::print_error("damaris replay", format("interrupted; '{}' is as it was before", options.on));
@@ -120,6 +209,10 @@ int main(int argc, char** argv) {
   line.add_option("plan", options.plan, "the plan of damaris plan, or one written by hand").required().type_name("PLAN");
   line.add_option("--on", options.on, "do the I/O there, in a folder of its own").type_name("DIR");
   line.add_flag("--evaluate", options.evaluate, "only compute what it takes with the recorded times of its I/O");
+  line.add_option("--as", options.way,
+                  "with its outputs written by dedicated cores, by collective I/O, or as a file for each process")
+      .type_name("dedicated|collective|file-per-process");
+  line.add_option("--cores", options.cores, "with --as dedicated: how many of each node serve (1)").range(1, 1000).type_name("N");
   line.add_option("--json", options.json, "write all figures there; - prints them instead of the table").type_name("FILE");
   line.add_option("-o", options.picture, "draw the errors: page.html, or .png, .svg, .pdf").type_name("FILE");
   line.add_option("--repeat", options.repeat, "how often (1); the table has the medians").range(1, 1000).type_name("N");
