@@ -28,7 +28,8 @@ TITLES = {"write": "a dc_write against the memcpy it cannot do without", "queue"
           "cm1-parts": "the same with four cores, or parts of these",
           "compression": "does the simulation notice that its dedicated core compresses?",
           "record": "what a recording costs",
-          "replay": "what a replay says before a program runs, and what it then takes"}
+          "replay": "what a replay says before a program runs, and what it then takes",
+          "view": "how soon the timeline of a large recording is seen"}
 
 
 def draw_page(results):
