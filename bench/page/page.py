@@ -154,8 +154,14 @@ def picture_of_log(details):
                    labels=dict(mib_per_client="MiB that each client appends; it has a buffer of 4 MiB", mb_per_s="MB/s, perceived"))
 
 
+def picture_of_view(details):
+    ways = (("in the server", "served"), ("painted", "painted"), ("with lines", "lines"))
+    shown = [(what, 1e3 * seconds) for what, key in ways for seconds in details.get(key, ())]
+    return px.box(pd.DataFrame(shown, columns=["zoom", "ms"]), x="ms", y="zoom", points="all", log_x=True)
+
+
 PICTURES = {
-    "log": picture_of_log,
+    "log": picture_of_log, "view": picture_of_view,
     "write": picture_of_write, "phases": picture_of_phases, "cm1": picture_of_cm1, "compression": picture_of_compression,
     "record": picture_of_record, "replay": picture_of_replay, "slots": picture_of_slots, "never-stops": picture_of_never_stops,
     "queue": lambda details: px.bar(pd.json_normalize(details), x="producers", y="wall_ns.median", color="queue", barmode="group",
