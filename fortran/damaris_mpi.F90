@@ -7,7 +7,7 @@ module damaris_mpi
 #ifdef DAMARIS_HAVE_MPI_F08
   use mpi_f08, only: MPI_Comm
 #endif
-  use damaris_report, only: report
+  use damaris_report, only: report, tell, end_program, may_be_own
   implicit none
   private
   public :: df_mpi_initialize
@@ -30,7 +30,7 @@ module damaris_mpi
   !                 df_e_argument for `comm`, df_e_already_initialized, and df_e_version when the program uses another MPI than
   !                 Damaris was built with. On a server, after all clients have finalized, the first failure of the run: df_e_io,
   !                 df_e_plugin, df_e_client_lost, df_e_timeout, df_e_duplicate, df_e_shape, df_e_stopped. See damaris_mpi.h.
-  !                 Without ierr such a failure stops the program, too.
+  !                 Without ierr such a failure stops the program, too; rank 0 of `comm` alone tells an error that all have.
   interface df_mpi_initialize
     module procedure initialize_integer
 #ifdef DAMARIS_HAVE_MPI_F08
@@ -63,7 +63,21 @@ contains
     client = 0
     code = start(trim(config)//c_null_char, comm, clients_comm, client)
     is_client = client /= 0
+    if (code < 0 .and. is_client .and. .not. present(ierr)) call end_start(code, comm)
     call report(code, ierr)
+  end subroutine
+
+  ! After an error of the start that all ranks of `comm` have: the first tells it, before any ends and takes the others with it.
+  subroutine end_start(code, comm)
+    integer(c_int), intent(in) :: code
+    integer, intent(in) :: comm
+    integer :: rank, ignored
+    external :: mpi_comm_rank, mpi_barrier
+    if (may_be_own(code)) return
+    call mpi_comm_rank(comm, rank, ignored)
+    if (rank == 0) call tell(code)
+    call mpi_barrier(comm, ignored)
+    call end_program()
   end subroutine
 
 #ifdef DAMARIS_HAVE_MPI_F08

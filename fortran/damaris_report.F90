@@ -1,13 +1,13 @@
 ! Passes a return code to the caller's ierr, or, without an ierr, stops the program after an error.
 ! Used by: every df_ routine, as its last statement; df_last_error and df_strerror also by the simulation.
-! Before it: a C function's code. After it: the simulation, or standard error and error stop.
+! Before it: a C function's code. After it: the simulation, or standard error and the end of the program.
 module damaris_report
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: error_unit
   use damaris_c, only: dc_last_error, dc_strerror
   implicit none
   private
-  public :: report, df_last_error, df_strerror
+  public :: report, tell, end_program, may_be_own, df_last_error, df_strerror
 
   ! The codes of status.h: df_e_unknown_name is DC_E_UNKNOWN_NAME.
 #include "damaris_codes.inc"
@@ -32,9 +32,33 @@ contains
     if (present(ierr)) then
       ierr = min(code, 0)
     else if (code < 0) then
-      write (error_unit, '(4a)') 'damaris: ', df_strerror(code), ': ', df_last_error()
-      error stop 1
+      call tell(code)
+      call end_program()
     end if
+  end subroutine
+
+  ! Prints the sentence of the last error, whose code is `code`.
+  subroutine tell(code)
+    integer(c_int), intent(in) :: code
+    write (error_unit, '(4a)') 'damaris: ', df_strerror(code), ': ', df_last_error()
+  end subroutine
+
+  ! Whether an error of the start may be of this rank alone; the others are the same on all ranks.
+  logical function may_be_own(code)
+    integer(c_int), intent(in) :: code
+    may_be_own = any(code == [df_e_no_mpi, df_e_argument, df_e_version, df_e_already_initialized, df_e_forked])
+  end function
+
+  ! With status 1. Not by error stop, which adds a backtrace of this library to the sentence.
+  subroutine end_program()
+    interface
+      subroutine exit_c(status) bind(c, name='exit')
+        import
+        integer(c_int), value :: status
+      end subroutine
+    end interface
+    flush (error_unit)
+    call exit_c(1_c_int)
   end subroutine
 
   ! Returns the full sentence of the last error: place, cause, remedy; blank before the first. The caller owns the text.
