@@ -22,8 +22,8 @@ TEST_CASE("rule 10: a dataset larger than the client's share is refused at once,
   const std::vector<double> vec(10'000);
   const Error error = error_of([&] { node.client(0).write(node.variable(0, "vec"), 0, 0, vec.data()); });
   CHECK(error.code() == DC_E_TOO_LARGE);
-  CHECK(error.sentence().find(
-            "'vec' is 80000 bytes in step 0, more than the 16384 bytes of the buffer that client 0 has; give <buffer size=...> at least ") == 0);
+  CHECK(error.sentence().find("'vec' is 80000 bytes in step 0, more than the 16384 bytes of the buffer that client 0 has; give "
+                              "<buffer size=...> at least ") == 0);
   CHECK(node.client(0).status().waits == 0);
   CHECK(node.client(0).status().buffer_used_bytes == 0);
 }
