@@ -255,7 +255,7 @@ def test_a_recording_without_a_call_complains_of_nothing(browser, tmp_path):
 
 def test_long_names_have_room_and_many_rows_a_picture(browser, tmp_path):
     chunks = [raw.chunk(raw.process(host="a-host-with-quite-a-long-name") + raw.call(NUMBER("pwrite"), 0, MS), identity=1)]
-    chunks += [raw.chunk(raw.call(NUMBER("pwrite"), 0, MS), thread=thread, sequence=thread) for thread in range(1, 20)]
+    chunks += [raw.chunk(raw.call(NUMBER("pwrite"), 0, MS), thread=thread) for thread in range(1, 20)]
     raw.write(tmp_path / "run", *chunks)
     raw.write(tmp_path / "run", raw.chunk(raw.process(pid=7, rank=0, ranks=1, host="another")), name="another.7.1")
     with viewing(tmp_path / "run") as address:

@@ -29,7 +29,7 @@ def ranks(run, number):
             if rank == server:
                 slots += call(number("on_event"), 0, MS)
             written = [text(2, "/data/out", object=2) + call(number("pwrite"), MS, 2 * MS, object=2, bytes=8, place=0) for _ in range(helpers)]
-            chunks = [chunk(slots), *(chunk(one, thread=thread, sequence=thread) for thread, one in enumerate(written, 1))]
+            chunks = [chunk(slots), *(chunk(one, thread=thread) for thread, one in enumerate(written, 1))]
             write(run, *chunks, name=f"node.{100 + rank}.1")
         return {one.code: one for one in find(Facts(damaris.open(run)))}
 
