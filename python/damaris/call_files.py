@@ -37,12 +37,20 @@ class CallFiles:
         self.begin = np.array([low for low, _ in found["begin"]], np.int64)
         self.end = np.array([high for _, high in found["end"]], np.int64)
         self.processes = np.array(found["process"], np.int64).reshape(-1, 2)
+        self.rows = np.array([self.footers[file].row_group(group).num_rows for file, group in parts], np.int64)
+
+    def inside(self, begin: int, end: int, first: int, last: int) -> np.ndarray:
+        """Which row groups have calls between two times, of processes between two numbers."""
+        return (self.begin < end) & (self.end > begin) & (self.processes[:, 0] <= last) & (self.processes[:, 1] >= first)
+
+    def count(self, begin: int, end: int, first: int, last: int) -> int:
+        """How many calls `read` goes through."""
+        return int(self.rows[self.inside(begin, end, first, last)].sum())
 
     def touched(self, begin: int, end: int, first: int, last: int) -> dict[int, list[int]]:
-        """Of each file that has calls between two times, of processes between two numbers, the row groups."""
-        inside = (self.begin < end) & (self.end > begin) & (self.processes[:, 0] <= last) & (self.processes[:, 1] >= first)
+        """The same row groups, of each file."""
         found: dict[int, list[int]] = {}
-        for file, group in self.parts[inside].tolist():
+        for file, group in self.parts[self.inside(begin, end, first, last)].tolist():
             found.setdefault(file, []).append(group)
         return found
 

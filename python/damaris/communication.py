@@ -10,8 +10,6 @@ from copy import deepcopy
 from functools import cached_property
 from itertools import groupby
 
-import numpy as np
-
 from damaris.case import Case
 from damaris.errors import Refused
 from damaris.plan import Op, Plan, joined
@@ -24,6 +22,7 @@ RUN = 3  # so many calls in succession
 SMALL = 1024  # bytes of an Allreduce
 PAUSE_NS = 50_000  # a longer gap ends a run
 MOST_CALLS = 200_000  # of MPI; of more, the rules would take minutes
+MOST_PLANNED = 500_000  # with those that reach files, which take a plan's memory, too
 IMBALANCE = 0.1  # of the longest computation, beyond the mean one
 CULPRIT = 0.6  # of the waiting for late senders, by one of them
 
@@ -36,14 +35,21 @@ class Talk:
 
     @cached_property
     def is_there(self) -> bool:
-        return 0 < self.count("messages") + self.count("collectives") and not self.left_out
+        return self.has_partners and not self.left_out
+
+    @cached_property
+    def has_partners(self) -> bool:
+        return self.count("messages") + self.count("collectives") > 0
 
     @cached_property
     def left_out(self) -> str:
-        """Why the rules were not tried; empty if they were."""
-        calls = self.count("calls where layer in ('mpi', 'mpiio')")
-        if calls > MOST_CALLS:
-            return f"Communication was not looked at: of {calls:,} calls of MPI its rules would take minutes; they are for up to {MOST_CALLS:,}."
+        """Why the rules were not tried; empty if they were, or there is no communication."""
+        if not self.has_partners:
+            return ""
+        for layers, words, most in (("'mpi', 'mpiio'", "calls of MPI", MOST_CALLS), ("'mpi', 'mpiio', 'posix', 'stdio'", "calls of MPI and on files", MOST_PLANNED)):
+            calls = self.count(f"calls where layer in ({layers})")
+            if calls > most:
+                return f"Communication was not looked at: of {calls:,} {words} its rules would take minutes; they are for up to {most:,}."
         try:
             self.before  # noqa: B018
         except Refused as error:
@@ -73,16 +79,27 @@ class Talk:
         return next((self.function[op.call][2] for op in ops if op.call in self.function), None)
 
     @cached_property
+    def talking(self) -> dict[int, int]:
+        """The threads of the plan that call MPI, by number, with their processes: not helpers that only write, nor mpirun."""
+        found = ((number, self.process(process.ops)) for number, process in enumerate(self.plan.processes))
+        return {number: process for number, process in found if process is not None}
+
+    @cached_property
+    def servers(self) -> set[int]:
+        """Processes that are Damaris's: what they store is not their own."""
+        found = self.run.query("select process from calls where layer in ('server', 'damaris') group by process having count(*) filter (layer = 'damaris') = 0")
+        return {process for (process,) in found.fetchall()}
+
+    @cached_property
     def processes(self) -> list[int]:
-        found = (self.process(process.ops) for process in self.plan.processes)
-        return sorted({one for one in found if one is not None})
+        return sorted(set(self.talking.values()))
 
     def gain(self, *changes: Callable[["Talk", Plan], None]) -> float:
-        """Seconds of all processes together, by which the program ends earlier."""
+        """Seconds of all processes that talk together, by which the program ends earlier."""
         plan = deepcopy(self.plan)
         for change in changes:
             change(self, plan)
-        return (self.before.total - evaluated(plan).total) / 1e9 * len(plan.processes)
+        return (self.before.total - evaluated(plan).total) / 1e9 * len(self.processes)
 
     def waits(self) -> Iterator[tuple[Op, int]]:
         """Each operation with ns of waiting."""
@@ -157,16 +174,23 @@ def sending_early(culprit: int, plan: Plan) -> None:
     process.ops = [op for is_free, ops in parts for op in (sorted(ops, key=lambda op: op.kind, reverse=True) if is_free else ops)]
 
 
-def computing(plan: Plan) -> np.ndarray:
-    return np.array([sum(op.ns for op in process.ops if op.kind == "c") for process in plan.processes], float)
+def computing(talk: Talk, plan: Plan) -> dict[int, int]:
+    """ns of each thread that computes and talks: of a process one; Damaris's servers are there to wait."""
+    longest: dict[int, tuple[int, int]] = {}
+    for number, process in talk.talking.items():
+        if process not in talk.servers:
+            ns = sum(op.ns for op in plan.processes[number].ops if op.kind == "c")
+            longest[process] = max(longest.get(process, (-1, 0)), (ns, number))
+    return {number: ns for ns, number in longest.values()}
 
 
-def balanced(_: Talk, plan: Plan) -> None:
+def balanced(talk: Talk, plan: Plan) -> None:
     """All compute as long."""
-    ns = computing(plan)
-    for process, mine in zip(plan.processes, ns, strict=True):
-        for op in process.ops:
-            op.ns = round(op.ns * ns.mean() / mine) if op.kind == "c" and mine else op.ns
+    ns = computing(talk, plan)
+    mean = sum(ns.values()) / len(ns)
+    for number, mine in ns.items():
+        for op in plan.processes[number].ops:
+            op.ns = round(op.ns * mean / mine) if op.kind == "c" and mine else op.ns
 
 
 def chained(talk: Talk) -> Iterator[Case]:
@@ -196,21 +220,20 @@ def late_senders(talk: Talk) -> Iterator[Case]:
     for op, wait in talk.waits():
         if op.kind == "g":
             late[senders[op.which]] += wait
-    if len(talk.plan.processes) > 2 and (total := sum(late.values())):
+    if len(talk.processes) > 2 and (total := sum(late.values())):
         culprit, ns = max(late.items(), key=lambda one: one[1])
         if ns > CULPRIT * total:
-            process = talk.process(talk.plan.processes[culprit].ops)
+            process = talk.talking[culprit]
             seconds = min(ns / 1e9, talk.gain(lambda _, plan: sending_early(culprit, plan)))
-            yield Case(seconds, [process] if process is not None else [], f"others waited {ns / 1e9:.3g} s for messages that process {process} sent late, {100 * ns / total:.0f} % of all waiting for senders",
+            yield Case(seconds, [process], f"others waited {ns / 1e9:.3g} s for messages that process {process} sent late, {100 * ns / total:.0f} % of all waiting for senders",
                        f"select c.* from messages m join calls c on c.id = m.done where m.source = {process} order by c.\"end\" - c.\"begin\" desc")  # fmt: skip
 
 
 def imbalance(talk: Talk) -> Iterator[Case]:
-    ns = computing(talk.plan)
-    if len(ns) > 1 and ns.max() - ns.mean() > IMBALANCE * ns.max():
-        busiest = int(ns.argmax())
-        process = talk.process(talk.plan.processes[busiest].ops)
-        yield Case(talk.gain(balanced), talk.processes, f"process {process} computes {ns.max() / 1e9:.3g} s, the mean is {ns.mean() / 1e9:.3g} s: the others wait",
+    ns = computing(talk, talk.plan)
+    busiest = max(ns, key=ns.__getitem__, default=None)
+    if busiest is not None and ns[busiest] - (mean := sum(ns.values()) / len(ns)) > IMBALANCE * ns[busiest]:
+        yield Case(talk.gain(balanced), talk.processes, f"process {talk.talking[busiest]} computes {ns[busiest] / 1e9:.3g} s, the mean is {mean / 1e9:.3g} s: the others wait",
                    "select process, sum(\"end\" - \"begin\") / 1e9 as seconds from calls where layer = 'mpi' and top group by all order by 2")  # fmt: skip
 
 

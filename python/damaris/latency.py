@@ -123,7 +123,7 @@ class Answers:
         branch `above`, and how much of it is done for that one, by the bytes in `links`."""
         self.database.execute(f"""create or replace temp table shares as
             with recursive callers as (
-              select b.id as branch, coalesce(l.writer, b.parent) as caller, coalesce(l.bytes / sum(l.bytes) over (partition by b.id), 1) as share
+              select b.id as branch, coalesce(l.writer, b.parent) as caller, coalesce(l.bytes / nullif(sum(l.bytes) over (partition by b.id), 0), 1 / count(*) over (partition by b.id)) as share
               from calls b left join (select call, writer, sum(bytes) as bytes from links group by all) l on l.call = b.id
               where b.branch = b.id and b.root <> b.id),
             tree as (

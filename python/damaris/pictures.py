@@ -52,6 +52,8 @@ def bars(title, rows, x, y, unit, series=None, text=None, log=False) -> Bars:
     """`rows` are dictionaries; `x`: the columns that make a bar's label, `series`: the one that stacks."""
     x = [name for name in x if rows and name in rows[0]]
     labels = list(dict.fromkeys(label_of(row, x) for row in rows))
+    if len(labels) > MOST_BARS:
+        raise Refused(f"the answer has {len(labels)} bars, a picture shows {MOST_BARS}; ask for fewer processes or calls, such as [0-3] [0-9]")
     place = {label: i for i, label in enumerate(labels)}
     values, texts = {}, {}
     for row, key in zip(rows, series_of(rows, y, series), strict=True):
@@ -142,7 +144,4 @@ def draw(question: Question, rows: list[dict], path: Path) -> None:
     if not rows:
         raise Refused("the answer is empty, so there is no picture")
     panels = [panel for panel in panels_of(question, rows) if panel.labels]
-    most = max(len(panel.labels) for panel in panels)
-    if most > MOST_BARS:
-        raise Refused(f"the answer has {most} bars, a picture shows {MOST_BARS}; ask for fewer processes or calls, such as [0-3] [0-9]")
     (draw_html if path.suffix == ".html" else draw_static)(panels, path)

@@ -21,7 +21,11 @@ from damaris.store import Recording
 MOST_LINES = 2000  # messages and collective calls in a picture
 MOST_SEARCHED = 5_000_000  # calls of a recording whose findings are looked for unasked: some 10 s
 MOST_MEMBERS = 20_000  # of collective calls in a picture, if they were even over time: to find those of more would take seconds
+MOST_PAINTED = 10_000_000  # calls of a picture: of more at one time, a finer one would take gigabytes
+MOST_PIXELS = 1 << 23
 MOST_ROWS = 1000  # of an answer
+MOST_DRAWN = 20_000  # rows of an answer with a picture: a picture has few bars, each of a few rows
+EXACT = 2**53  # larger integers are not exact in a browser
 FINE = 3  # pixels: bins wider than that are painted from the calls
 SQL = re.compile(r"\s*(select|with|from|describe|show|summarize)\b", re.IGNORECASE)
 
@@ -44,7 +48,7 @@ class Timeline:
         self.asked: set = set()
         try:
             about, self.levels = levels.load(run.store)
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, TypeError, EOFError):
             levels.make(run)
             about, self.levels = levels.load(run.store)
         self.begin, self.end, rows = about["begin"], about["end"], about["rows"]
@@ -89,7 +93,7 @@ class Timeline:
         return {
             "lost": [[begin, end, self.row[process, thread]] for begin, end, process, thread in lost if (process, thread) in self.row],
             "calls": self.run.about["calls"], "searched": MOST_SEARCHED, "duration": self.end - self.begin, "begin": self.begin, "rows": [label(*one) for one in self.threads], "layers": list(LAYERS),
-            "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
+            "pixels": MOST_PIXELS, "colors": [COLORS[layer] for layer in LAYERS], "losses": losses, "program": self.program(),
             "killed": [self.row[process, thread] for process, thread in self.threads if self.lanes.is_killed(process)],
         }  # fmt: skip
 
@@ -112,7 +116,8 @@ class Timeline:
         pixel = (window.end - window.begin) / width
         finest = (self.end - self.begin) / self.levels[0].shape[1]
         if finest > FINE * pixel:
-            return self.painted(window, first, last, width).tobytes()
+            picture = self.painted(window, first, last, width)
+            return (self.sampled(self.levels[0], window, first, last, width) if picture is None else picture).tobytes()
         fitting = [level for level in self.levels if (self.end - self.begin) / level.shape[1] <= pixel] or self.levels[:1]
         return self.sampled(fitting[-1], window, first, last, width).tobytes()
 
@@ -131,12 +136,15 @@ class Timeline:
             best[better] = found[better]
         return best
 
-    def painted(self, window: Window, first: int, last: int, width: int) -> np.ndarray:
+    def painted(self, window: Window, first: int, last: int, width: int) -> np.ndarray | None:
+        """None: there are too many calls."""
         result = np.zeros((max(last - first, 0), width, 2), np.uint8)
         processes = sorted({process for process, _ in self.threads[first:last]})
         if not processes:
             return result
         begin, end = self.begin + int(window.begin), self.begin + int(np.ceil(window.end))
+        if self.files.count(begin, end, processes[0], processes[-1]) > MOST_PAINTED:
+            return None
         calls = self.files.read(begin, end, processes[0], processes[-1])
         edges = np.flatnonzero(np.diff(calls.key, prepend=-1, append=-1)) if len(calls.key) else []
         pixel = (window.end - window.begin) / width
@@ -177,48 +185,46 @@ class Timeline:
         share = (window.end - window.begin) / (self.end - self.begin)
         messages = self.rows_of(f"""select sent - {self.begin}, source, received - {self.begin}, target from messages
             where sent < {end} and received > {begin} limit {most + 1}""")
-        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process]) from collectives join {self.files.table(begin, end)} c on c.id = call
+        met = self.rows_of(f"""select instance, list([c."begin" - {self.begin}, c.process, c.thread]) from collectives join {self.files.table(begin, end)} c on c.id = call
             where c."begin" < {end} and c."end" > {begin} group by instance limit {most + 1}""") if self.members * share <= MOST_MEMBERS else []
         row = self.row_of_process
         shown = [[sent, row[source], received, row[target]] for sent, source, received, target in messages]
         return {
             "messages": shown if len(messages) <= most else [],
-            "collectives": [[[time, row[process]] for time, process in members] for _, members in met] if len(met) <= most else [],
+            "collectives": [sorted(([time, self.row[process, thread]] for time, process, thread in members), key=lambda one: one[1]) for _, members in met] if len(met) <= most else [],
         }
 
     def statistics(self, window: Window) -> dict:
         """What the calls of a window are: by layer and function, the time inside the window."""
         begin, end = self.begin + int(window.begin), self.begin + int(window.end)
         shown = ", ".join(f"({process}, {thread})" for process, thread in self.threads[window.first : window.last])
-        return self.answer(f"""select layer, function, count(*) as calls, sum(bytes)::bigint as bytes,
+        with self.asking() as cursor:
+            return answer(cursor, f"""select layer, function, count(*) as calls, sum(bytes)::bigint as bytes,
             round(sum(least("end", {end}) - greatest("begin", {begin})) / 1e9, 6) as seconds from {self.files.table(begin, end)}
             where "begin" < {end} and "end" > {begin} and (process, thread) in ({shown or '(-1, -1)'}) and top group by all order by seconds desc""")
 
-    def answer(self, sql: str) -> dict:
-        with self.asking() as cursor:
-            found = cursor.execute(sql)
-            rows = found.fetchmany(MOST_ROWS + 1)
-            columns = [column[0] for column in found.description]
-        return {"columns": columns, "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
-
     def ask(self, words: str) -> dict:
         """A question of IOPro with its picture, or SQL."""
+        with self.asking() as cursor:
+            return self.ask_by(cursor, words)
+
+    def ask_by(self, cursor, words: str) -> dict:
+        """The same, by a connection that its caller can interrupt."""
         import duckdb
 
         try:
             if SQL.match(words):
-                return self.answer(words)
+                return answer(cursor, words)
             from damaris.grammar import parse
             from damaris.latency import Answers
 
             question = parse(words)
-            with self.asking() as cursor:
-                found = Answers(cursor).ask(question)
-                columns, rows = found.columns, found.fetchall()
+            found = Answers(cursor).ask(question)
+            columns, rows = found.columns, found.limit(MOST_DRAWN + 1).fetchall()
         except (duckdb.Error, Refused) as error:
             return {"error": str(error)}
         shown = [[plain(value) for value in row] for row in rows[:MOST_ROWS]]
-        picture = picture_of(question, [dict(zip(columns, row, strict=True)) for row in rows])
+        picture = picture_of(question, [dict(zip(columns, row, strict=True)) for row in rows]) if len(rows) <= MOST_DRAWN else None
         return {"columns": columns, "rows": shown, "more": len(rows) > MOST_ROWS, "picture": picture}
 
     def findings(self) -> list[dict]:
@@ -243,13 +249,20 @@ class Timeline:
         return {} if begin is None else {"begin": begin, "end": end}
 
 
+def answer(cursor, sql: str) -> dict:
+    found = cursor.execute(sql)
+    rows = found.fetchmany(MOST_ROWS + 1)
+    columns = [column[0] for column in found.description]
+    return {"columns": columns, "rows": [[plain(value) for value in row] for row in rows[:MOST_ROWS]], "more": len(rows) > MOST_ROWS}
+
+
 def plain(value):
-    """What JSON can hold."""
-    if value is None or isinstance(value, bool | int | str):
+    """What JSON can hold, and a browser reads without rounding."""
+    if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, float | np.floating):
-        return None if value != value else float(value)
-    return int(value) if isinstance(value, np.integer) else str(value)
+        return None if np.isnan(value) else float(value) if np.isfinite(value) else str(value)
+    return int(value) if isinstance(value, int | np.integer) and abs(value) <= EXACT else str(value)
 
 
 def picture_of(question, rows: list[dict]) -> str | None:

@@ -232,6 +232,42 @@ def test_a_page_without_a_server_shows_the_same(browser, run, page, tmp_path):
     assert re.search(r"MPI_Barrier\s+6", alone.until("document.querySelector('#statistics tbody') && document.querySelector('#statistics').innerText", "nothing was counted"))
 
 
+def test_a_page_without_a_server_counts_each_call_once(browser, tmp_path):
+    """Not those in another call of the same layer, too; as the server does."""
+    folder = tmp_path / "run"
+    slots = raw.process() + raw.call(NUMBER("H5Dread"), 1 * MS, 2 * MS, depth=1) + raw.call(NUMBER("H5Dread"), 0, 4 * MS)
+    raw.write(folder, raw.chunk(slots))
+    subprocess.run([sys.executable, "-m", "damaris.verbs", "view", str(folder), "-o", str(tmp_path / "page.html")], check=True)
+    with viewing(folder) as address:
+        for page in (Page(browser, address), Page(browser, tmp_path / "page.html")):
+            page.browser.ask("viewer.count(viewer.all)")
+            found = page.until("document.querySelector('#statistics tbody') && document.querySelector('#statistics tbody').innerText", "nothing was counted")
+            assert re.search(r"hdf5\s+H5Dread\s+1\s+0\s+0.004", found)
+
+
+def test_a_recording_without_a_call_complains_of_nothing(browser, tmp_path):
+    raw.write(tmp_path / "run", raw.chunk(raw.process()))
+    with viewing(tmp_path / "run") as address:
+        page = Page(browser, address)
+        page.until("document.getElementById('findings').innerText.includes('Nothing costs much')", "findings are not looked for")
+        assert page.browser.complaints() == [] and page.browser.ask("return document.getElementById('state').textContent") == ""
+
+
+def test_long_names_have_room_and_many_rows_a_picture(browser, tmp_path):
+    chunks = [raw.chunk(raw.process(host="a-host-with-quite-a-long-name") + raw.call(NUMBER("pwrite"), 0, MS), identity=1)]
+    chunks += [raw.chunk(raw.call(NUMBER("pwrite"), 0, MS), thread=thread) for thread in range(1, 20)]
+    raw.write(tmp_path / "run", *chunks)
+    raw.write(tmp_path / "run", raw.chunk(raw.process(pid=7, rank=0, ranks=1, host="another")), name="another.7.1")
+    with viewing(tmp_path / "run") as address:
+        page = Page(browser, address)
+        left, names = page.browser.ask("""return [document.getElementById('names').getBoundingClientRect().left,
+            [...document.querySelectorAll('#names text')].map(one => [one.getBoundingClientRect().left, one.textContent])]""")
+        assert min(at for at, _ in names) >= left and all(name.startswith("model 100 on") and "thread" in name for _, name in names)
+        page.browser.ask("viewer.about.pixels = 200; viewer.go({begin: 0, end: 1e6, first: 0, last: 20})")
+        page.drawn()
+        page.until("viewer.drawing.raster.image.width === 10", "the picture is not coarser")
+
+
 def test_an_address_without_its_token_shows_nothing(browser, address):
     browser.driver.get(address)
     browser.driver.delete_all_cookies()

@@ -13,9 +13,10 @@ HALF = 4
 
 @pytest.fixture
 def ranks(run, number):
-    """ranks(n, calls): calls(rank) gives (function, begin, end, peer, tag, bytes) in ms, of each rank; what is found."""
+    """ranks(n, calls): calls(rank) gives (function, begin, end, peer, tag, bytes) in ms, of each rank; what is found. `helpers`: so many threads of each
+    rank write once at the begin; `server`: the rank that is Damaris's."""
 
-    def make(size, calls):
+    def make(size, calls, helpers=0, server=None):
         for rank in range(size):
             words = about(kind="communicator", name="MPI_COMM_WORLD", id="world", rank=rank, size=size)
             slots = process(pid=100 + rank, rank=rank, ranks=size) + text(4, words, object=1)
@@ -25,7 +26,11 @@ def ranks(run, number):
                 slots += call(number(name), round(begin * MS), round(end * MS), object=1, bytes=count, **({} if place is None else {"place": place}))
                 if name == "MPI_Sendrecv_replace":
                     slots += completed(0, peer, 5, count, HALF)
-            write(run, chunk(slots), name=f"node.{100 + rank}.1")
+            if rank == server:
+                slots += call(number("on_event"), 0, MS)
+            written = [text(2, "/data/out", object=2) + call(number("pwrite"), MS, 2 * MS, object=2, bytes=8, place=0) for _ in range(helpers)]
+            chunks = [chunk(slots), *(chunk(one, thread=thread) for thread, one in enumerate(written, 1))]
+            write(run, *chunks, name=f"node.{100 + rank}.1")
         return {one.code: one for one in find(Facts(damaris.open(run)))}
 
     return make
@@ -138,6 +143,33 @@ def test_work_that_is_not_even_gains_what_the_others_wait(ranks):
 
 def test_even_work_is_no_imbalance(ranks):
     assert "C5" not in ranks(4, work([10, 10, 10.1, 10]))
+
+
+def test_threads_that_only_write_are_no_imbalance_and_gain_nothing(ranks):
+    assert "C5" not in ranks(4, work([10, 10, 10.1, 10]), helpers=4)
+
+
+def test_gains_are_those_of_processes_not_of_threads(ranks):
+    assert ranks(4, work([19, 4, 4, 4]), helpers=4)["C5"].seconds == pytest.approx(4 * 10 * 0.01125, rel=0.15)
+
+
+def test_a_server_that_waits_for_clients_is_no_imbalance(ranks):
+    assert "C5" not in ranks(4, work([10, 10, 10, 2]), server=3)
+
+
+def test_a_program_without_communication_needs_no_plan(run, number, verb, monkeypatch):
+    monkeypatch.setattr("damaris.communication.MOST_PLANNED", 10)
+    monkeypatch.setattr("damaris.communication.plan_of", None)
+    writes = b"".join(call(number("pwrite"), k * MS, k * MS + 10, object=2, bytes=8, place=8 * k) for k in range(20))
+    write(run, chunk(process() + text(2, "/data/out", object=2) + writes))
+    status, said, _ = verb("report", run)
+    assert status == 0 and "Communication" not in said
+
+
+def test_calls_on_files_count_for_the_size_of_a_plan(ranks, run, verb, monkeypatch):
+    monkeypatch.setattr("damaris.communication.MOST_PLANNED", 23)
+    assert "C3" not in ranks(2, barrier_twice, helpers=2)
+    assert "Communication was not looked at: of 24 calls of MPI and on files its rules would take minutes" in " ".join(verb("report", run)[1].split())
 
 
 def test_more_calls_than_the_rules_are_for_are_said(ranks, run, verb, monkeypatch):

@@ -54,6 +54,20 @@ FIGURE_9 = [
 ]
 
 
+def test_a_branch_of_empty_blocks_counts_for_each_of_their_writers_alike():
+    written = [call(0, -1, "damaris", 0, 10), call(1, -1, "damaris", 20, 30, root=1, io=1)]
+    asked = answers([*written, call(2, 1, "posix", 40, 140, process=10, root=1, branch=2)], [(2, 0, 0, None), (2, 1, 0, None)])
+    for number in (0, 1):
+        found = {row["layer"]: row["seconds"] for row in ask_of(asked, f"Latency Breakdown Exclusive [-] [{number}]")}
+        assert found["posix"] == pytest.approx(50e-9)
+
+
+def test_more_bars_than_a_picture_has_are_refused_before_they_are_made():
+    rows = [{"process": 0, "call": number, "sub": 0, "server": 1, "layer": "posix", "seconds": 1.0, "target": "/a"} for number in range(401)]
+    with pytest.raises(Refused, match="the answer has 401 bars, a picture shows 400"):
+        panels_of(parse("Latency Operation List"), rows)
+
+
 def test_table_2_word_for_word():
     asked = parse("Latency Breakdown Inclusive [0–1] [1–10]")
     assert asked.words == ("latency", "breakdown", "inclusive")

@@ -1,5 +1,6 @@
 """The viewer's server: rasters against a slow painter, what lies under them, and who is let in."""
 
+import asyncio
 import json
 import random
 import re
@@ -151,6 +152,53 @@ def test_questions_have_an_answer_a_picture_or_a_sentence(talking):
     assert "error" in talking.ask("Latensy Breakdown")
 
 
+def test_answers_keep_all_digits_and_what_json_has_no_word_for(talking):
+    assert talking.ask(f"select {2**60 + 1}, {2**53}, 'nan'::double, -1 / 0")["rows"] == [[str(2**60 + 1), 2**53, None, "-inf"]]
+
+
+def test_a_long_answer_is_cut_and_has_no_picture(talking, monkeypatch):
+    monkeypatch.setattr("damaris.timeline.MOST_DRAWN", 0)
+    monkeypatch.setattr("damaris.timeline.MOST_ROWS", 0)
+    answer = talking.ask("Latency Breakdown Exclusive [-] [-]")
+    assert answer["rows"] == [] and answer["more"] and answer["picture"] is None
+
+
+def test_of_more_calls_than_memory_holds_the_picture_is_coarse(traced, run, monkeypatch):
+    traced(0)
+    line = Timeline(damaris.open(run))
+    window = Window(10_000, 10_600, 0, 3)
+    monkeypatch.setattr("damaris.timeline.MOST_PAINTED", line.files.count(line.begin + 10_000, line.begin + 10_600, 0, 2) - 1)
+    monkeypatch.setattr(line.files, "read", None)
+    assert line.raster(window, 1000) == line.sampled(line.levels[0], window, 0, 3, 1000).tobytes()
+
+
+def test_lines_of_a_meeting_go_from_row_to_row(run, number):
+    """Also where processes are not numbered as ranks are."""
+    for rank in range(4):
+        words = about(kind="communicator", name="MPI_COMM_WORLD", id="world", rank=rank, size=4)
+        slots = process(pid=200 - rank, rank=rank, ranks=4) + text(4, words, object=1) + call(number("MPI_Barrier"), 100 * rank, 1000, object=1)
+        write(run, chunk(slots), name=f"node.{200 - rank}.1")
+    assert Timeline(damaris.open(run)).lines(Window(0, 1001, 0, 4))["collectives"] == [[[0, 0], [100, 1], [200, 2], [300, 3]]]
+
+
+def test_a_question_ends_with_the_page_that_asked_it(talking):
+    """Otherwise each one that somebody was tired of would run on."""
+    from damaris.viewer.server import app_of
+
+    words = "select count(*) from range(300000) a, range(300000) b where (a.range * b.range) % 7 = 3"
+    scope = {"type": "http", "method": "GET", "path": "/api/ask", "query_string": urllib.parse.urlencode({"words": words}).encode(), "headers": []}
+    sent = []
+
+    async def gone():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app_of(talking)(scope, gone, send))
+    assert "INTERRUPT" in json.loads(sent[1]["body"])["error"] and not talking.asked
+
+
 @pytest.fixture
 def served(talking, run):
     """The address with its token, of a viewer that a user would start."""
@@ -243,6 +291,16 @@ def test_a_recording_without_a_call_has_an_empty_timeline(run):
     write(run, chunk(process()))
     line = Timeline(damaris.open(run))
     assert line.about()["rows"] == [] and line.raster(Window(0, 1, 0, 1), 10) == b""
+    with viewer(run) as (base, cookie):
+        assert get(f"{base}/api/raster?begin=0&end=1&first=0&last=1&width=10", Cookie=cookie)[::2] == (200, b"")
+
+
+def test_pages_of_other_ports_and_odd_tokens_are_kept_out(talking, run):
+    with viewer(run) as (base, cookie):
+        for site, status in (("same-site", 403), ("cross-site", 403), ("same-origin", 200), ("none", 200)):
+            assert get(f"{base}/api/about", Cookie=cookie, **{"Sec-Fetch-Site": site})[0] == status
+        assert get(f"{base}/", **{"Sec-Fetch-Site": "cross-site"})[0] == 401 == get(f"{base}/?token=%C3%A9")[0]
+        assert get(f"{base}/api/about", Cookie=f"{cookie[:-1]}\xe9")[0] == 401
 
 
 def test_a_page_needs_no_server_and_says_if_there_is_too_much(talking, run, verb, monkeypatch):

@@ -10,6 +10,8 @@ class Drawing {
     this.lines = { messages: [], collectives: [] };
     this.shades = Drawing.shadesOf(about.colors.map((color) => d3.rgb(color)));
     this.hatch = this.hatched();
+    this.labels = about.rows.map((name, row) => Drawing.shortened(name) + (about.killed.includes(row) ? ' †' : ''));
+    this.margin = this.marginOf(this.labels);
     this.measure();
   }
 
@@ -24,6 +26,18 @@ class Drawing {
     for (const from of [-6, 0, 6]) { context.moveTo(from - 1, 7); context.lineTo(from + 7, -1); }
     context.stroke();
     return tile;
+  }
+
+  // With its begin and its end, which tell rows apart.
+  static shortened(name, most = 40) { return name.length > most ? `${name.slice(0, most - 20)}…${name.slice(-19)}` : name; }
+
+  // So that the longest label has room.
+  marginOf(labels) {
+    const longest = labels.reduce((one, other) => other.length > one.length ? other : one, '');
+    this.context.font = '11px system-ui, sans-serif';
+    const margin = Math.max(92, Math.ceil(this.context.measureText(longest).width * 1.05) + 12);
+    document.getElementById('timeline').style.setProperty('--names', `${margin}px`);
+    return margin;
   }
 
   // When the size has changed: a question between two changes of the page lays it out anew, which costs more than a frame has.
@@ -122,9 +136,9 @@ class Drawing {
     const room = this.height / (view.last - view.first), step = Math.max(1, Math.ceil(14 / room));
     const rows = d3.range(Math.max(0, Math.floor(view.first)), Math.min(this.about.rows.length, Math.ceil(view.last)))
       .filter((row) => row % step === 0);
-    d3.select('#names').selectAll('text').data(rows).join('text').attr('x', 86).attr('text-anchor', 'end')
+    d3.select('#names').selectAll('text').data(rows).join('text').attr('x', this.margin - 6).attr('text-anchor', 'end')
       .attr('y', (row) => this.y(view, row + Math.min(step, 1) / 2) + 4)
-      .text((row) => this.about.rows[row] + (this.about.killed.includes(row) ? ' †' : ''));
+      .text((row) => this.labels[row]);
   }
 }
 

@@ -8,6 +8,7 @@ class Embedded {
     this.begin = new Float64Array(bytes('begin'));
     this.ns = new Float64Array(bytes('ns'));
     this.layer = new Uint8Array(bytes('layer'));
+    this.top = new Uint8Array(bytes('top'));  // 0: another call of its layer is around it
     this.what = new Uint32Array(bytes('what'));
     this.bytes = new Float64Array(bytes('bytes'));
     this.first = given.first;  // of each row's calls; the last is their number
@@ -78,6 +79,7 @@ class Embedded {
     const found = new Map();
     for (let row = first; row < last; ++row)
       for (const i of this.calls(row, begin, end)) {
+        if (!this.top[i]) continue;
         const key = `${this.given.about.layers[this.layer[i]]} ${this.given.what[this.what[i]][0]}`;
         const sum = found.get(key) || [0, 0, 0];
         sum[0] += 1;

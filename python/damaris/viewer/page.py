@@ -25,7 +25,7 @@ def embedded(timeline: Timeline) -> dict:
     if count > MOST_CALLS:
         raise Refused(f"the recording has {count:,} calls, a page holds {MOST_CALLS:,}; 'damaris view {timeline.run.store.parent}' shows all")
     calls = timeline.run.database.cursor().execute(
-        f"""select process, thread, "begin" - {timeline.begin} as begin, "end" - "begin" as ns, {NUMBER} as layer, bytes, function,
+        f"""select process, thread, "begin" - {timeline.begin} as begin, "end" - "begin" as ns, {NUMBER} as layer, bytes, function, top::utinyint as top,
         coalesce(o.name, '') as object from calls c left join objects o on o.id = c.object order by process, thread, c."begin", depth""").fetchnumpy()  # fmt: skip
     key = calls["process"].astype(np.int64) << 32 | calls["thread"]
     rows = [np.flatnonzero(key == process << 32 | thread) for process, thread in timeline.threads]
@@ -37,7 +37,7 @@ def embedded(timeline: Timeline) -> dict:
     return {
         "about": timeline.about(), "findings": timeline.findings(), "what": list(names), "first": np.cumsum([0, *map(len, rows)]).tolist(),
         "calls": {"begin": encoded(calls["begin"][order], "f8"), "ns": encoded(calls["ns"][order], "f8"), "layer": encoded(calls["layer"][order], "u1"),
-                  "what": encoded(np.array(what, np.int64)[order], "u4"), "bytes": encoded(calls["bytes"][order], "f8")},
+                  "top": encoded(calls["top"][order], "u1"), "what": encoded(np.array(what, np.int64)[order], "u4"), "bytes": encoded(calls["bytes"][order], "f8")},
         "messages": lines["messages"], "collectives": lines["collectives"], "most": MOST_LINES,
     }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Serves the timeline of a recording to a browser on this machine (Starlette, uvicorn)."""
 
+import asyncio
 import logging
 import secrets
 import socket
@@ -9,17 +10,18 @@ from threading import Thread
 
 import duckdb
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from damaris.errors import Refused
 from damaris.kernel import libraries
-from damaris.timeline import Timeline, Window
+from damaris.timeline import MOST_PIXELS, Timeline, Window
 
 FILES = {"viewer.js": "text/javascript", "drawing.js": "text/javascript", "viewer.css": "text/css"}
 LIBRARY = "d3.min.js"
-MOST_PIXELS = 1 << 23
+SOONER = 0.3  # seconds after which a question ends whose browser has gone
 
 
 @cache
@@ -55,17 +57,23 @@ class Guard:
         await self.answer(Request(scope))(scope, receive, send_unstored)
 
     def answer(self, request: Request):
-        origin = request.headers.get("origin")
-        if request.headers.get("host") not in self.hosts or (origin and origin.removeprefix("http://") not in self.hosts):
+        origin, site = (request.headers.get(key) for key in ("origin", "sec-fetch-site"))
+        # Cookies go to all ports of a machine, and so does what a page of another port asks for.
+        is_other = bool(origin and origin.removeprefix("http://") not in self.hosts) or (request.url.path != "/" and site not in (None, "none", "same-origin"))
+        if request.headers.get("host") not in self.hosts or is_other:
             return PlainTextResponse("This address is for a browser on this machine.\n", 403)
         given = request.query_params.get("token")
-        if given and request.url.path == "/" and secrets.compare_digest(given, self.token):
+        if given and request.url.path == "/" and same(given, self.token):
             response = RedirectResponse("/", 303)
             response.set_cookie(self.cookie, self.token, httponly=True, samesite="strict")
             return response
-        if not secrets.compare_digest(request.cookies.get(self.cookie, ""), self.token):
+        if not same(request.cookies.get(self.cookie, ""), self.token):
             return PlainTextResponse("Open the address that damaris view printed: it ends with ?token=...\n", 401)
         return self.app
+
+
+def same(one: str, other: str) -> bool:
+    return secrets.compare_digest(one.encode(errors="replace"), other.encode())
 
 
 def window_of(request: Request) -> Window:
@@ -88,7 +96,7 @@ def app_of(timeline: Timeline) -> Starlette:
 
     def raster(request: Request) -> Response:
         window, width = window_of(request), int(request.query_params["width"])
-        if not 0 < width * (min(window.last, len(timeline.threads)) - window.first) < MOST_PIXELS:
+        if not 0 < width <= MOST_PIXELS // max(min(window.last, len(timeline.threads)) - window.first, 1):
             raise ValueError("the picture is too large")
         return Response(timeline.raster(window, width), media_type="application/octet-stream")
 
@@ -99,8 +107,14 @@ def app_of(timeline: Timeline) -> Starlette:
     def about_window(name: str):
         return lambda request: JSONResponse(getattr(timeline, name)(window_of(request)))
 
-    def ask(request: Request) -> Response:
-        return JSONResponse(timeline.ask(request.query_params["words"]))
+    async def ask(request: Request) -> Response:
+        """A question may take for ever; it ends when another one is asked, or the page closed."""
+        with timeline.asking() as cursor:
+            answer = asyncio.ensure_future(run_in_threadpool(timeline.ask_by, cursor, request.query_params["words"]))
+            while not (await asyncio.wait([answer], timeout=SOONER))[0]:
+                if await request.is_disconnected():
+                    cursor.interrupt()
+            return JSONResponse(await answer)
 
     def wrong(_: Request, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", 400)

@@ -65,8 +65,9 @@ class Viewer {
   }
 
   async load() {
-    const { view } = this, width = Math.max(1, Math.round(this.drawing.width * Math.min(devicePixelRatio || 1, 2)));
-    const window = { begin: view.begin, end: view.end, first: Math.floor(view.first), last: Math.ceil(view.last) };
+    const { view } = this, window = { begin: view.begin, end: view.end, first: Math.floor(view.first), last: Math.ceil(view.last) };
+    const most = Math.floor(this.about.pixels / (window.last - window.first));  // of many rows a coarser picture
+    const width = Math.max(1, Math.min(Math.round(this.drawing.width * Math.min(devicePixelRatio || 1, 2)), most));
     const values = new URLSearchParams(Object.entries(view).map(([key, value]) => [key, String(+value.toFixed(3))]));
     history.replaceState(null, '', `#${values}`);
     try {
