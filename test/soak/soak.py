@@ -129,7 +129,7 @@ class Job:
         for process in [*self.clients, self.server]:
             process.wait(timeout=180)
         # The last line: client 0 says one of the run before.
-        return [int((self.folder / f"client{i}.log").read_text().splitlines()[-1]) for i in range(len(self.clients))]
+        return [int(((self.folder / f"client{i}.log").read_text().splitlines() or ["-1"])[-1]) for i in range(len(self.clients))]
 
 
 def end(process):
