@@ -57,7 +57,8 @@ def tell(advice, program: str) -> None:
 
 def main(parser, words):
     given = arguments(parser, words)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that folders go
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))  # so that folders go
     import damaris
     from damaris.advise import Adviser
     from damaris.advise_xml import xml_of
