@@ -108,9 +108,9 @@ def cores_here() -> int:
 
 
 class Adviser:
-    def __init__(self, recording: Recording, place: Path, on: str, repeat: int, see: Callable[[str], None]):
-        """`place`: a folder for plans. `see` is called with what is done next."""
-        self.recording, self.place, self.on, self.repeat, self.see = recording, place, on, repeat, see
+    def __init__(self, recording: Recording, place: Path, on: str, repeat: int, see: Callable[[str], None], scaling: int = 100):
+        """`place`: a folder for plans. `see` is called with what is done next. `scaling`: of the program, in percent."""
+        self.recording, self.place, self.on, self.repeat, self.see, self.scaling = recording, place, on, repeat, see, scaling
         self.plan = plan_of(recording)
         self.hosts = [host for (host,) in recording.query("select distinct host from processes where rank is not null").fetchall()] or [""]
         self.ways: list[Way] = []
@@ -156,7 +156,7 @@ class Adviser:
         made = Way(name, cores=cores)
         self.ways.append(made)
         try:
-            report = replayed([plan, "--as", way, "--on", self.on, "--repeat", str(self.repeat), *(["--cores", str(cores)] if cores else [])])
+            report = replayed([plan, "--as", way, "--on", self.on, "--repeat", str(self.repeat), *(["--cores", str(cores), "--scaling", str(self.scaling)] if cores else [])])
         except Refused as refused:
             made.failed = str(refused)
             return made
@@ -208,7 +208,8 @@ class Adviser:
 
     def unknown(self) -> list[str]:
         here = cores_here()
-        facts = ["how the program scales: fewer computing cores are taken to need N/(N-D) of the time"]
+        needed = "N/(N-D)" if self.scaling == 100 else f"1 + {self.scaling / 100:g} D/(N-D)"
+        facts = [f"how the program scales: fewer computing cores are taken to need {needed} of the time; --scaling changes that"]
         if here < len(self.plan.processes):
             facts.append(f"cores: {len(self.plan.processes)} processes played on {here} cores, and their gaps did not compete for them")
         facts.append("who else used the cores while it was recorded: what it waited for them counts as computing")

@@ -95,6 +95,16 @@ def test_dedicated_cores_are_recommended_where_they_are_fastest(recorded, figure
     assert "as it is 0.027 0.026 0.028 0.500 +0.0 % collective 0.040" in output and "1 dedicated core 0.020 0.020 0.020 0.500 -25.9 %" in output
 
 
+def test_the_scaling_of_the_program_is_taken_into_account(recorded, figures, verb, run, monkeypatch):
+    recorded()
+    figures(as_it_is=[0.03], collective=[0.03], dedicated=[0.02])
+    asked, was = [], advise.replayed
+    monkeypatch.setattr(advise, "replayed", lambda words: (asked.append(words), was(words))[1])
+    output, _ = told(verb, run, "--scaling", "50")
+    assert [words[words.index("--scaling") + 1] for words in asked if "--scaling" in words] == ["50"]
+    assert "taken to need 1 + 0.5 D/(N-D) of the time" in output
+
+
 def test_none_are_recommended_where_the_program_is_fastest_as_it_is(recorded, figures, verb, run):
     recorded()
     figures(as_it_is=[0.0265] * 3, collective=[0.0267] * 3, dedicated=[0.05] * 3)
@@ -231,6 +241,7 @@ def test_a_recording_for_which_no_way_makes_a_difference_is_refused(recorded, ve
     [
         (["run", "--on", "nowhere"], 1, "cannot make a folder in 'nowhere': No such file or directory; name a folder that can be written with --on"),
         (["run", "--repeat", "0"], 2, "--repeat: a whole number, 1 or more"),
+        (["run", "--scaling", "101"], 2, "--scaling: a whole number from 0 to 100"),
         (["run", "-o", "no/a.xml"], 2, "there is no folder 'no' for 'a.xml'"),
         (["nothing"], 1, "there is no recording 'nothing'"),
     ],

@@ -74,6 +74,14 @@ def test_a_way_is_run_and_leaves_the_folder_as_it_was(plan, place, way):
 
 
 @needs_mpi
+@pytest.mark.parametrize(("percent", "stretch"), [(0, 1), (50, 1.5), (100, 2)])
+def test_scaling_says_how_much_longer_the_others_compute(plan, place, percent, stretch):
+    plan.write_text(program(gap=100_000_000))
+    report = json.loads(run(plan, "--as", "dedicated", "--scaling", percent, "--on", place, "--json", "-").stdout)
+    assert report["servers"]["stretch"] == stretch and report["total_seconds"] >= STEPS * 0.1 * stretch
+
+
+@needs_mpi
 def test_the_servers_store_every_byte(plan, tmp_path):
     import h5py
 
@@ -169,14 +177,18 @@ def test_a_full_disk_is_told_and_the_folder_is_as_it_was(plan, tmp_path, way):
         (["plan", "--as", "dedicated", "--evaluate"], 2, "--as needs I/O; give --on DIR in place of --evaluate"),
         (["plan", "--as", "dedicated"], 2, "say either --on DIR"),
         (["plan", "--as", "collective", "--cores", "1", "--on", "."], 2, "--cores says how many serve; give --as dedicated"),
+        (["plan", "--as", "collective", "--scaling", "50", "--on", "."], 2, "--scaling says how much longer the others compute; give --as dedicated"),
+        (["plan", "--as", "dedicated", "--scaling", "101", "--on", "."], 2, "--scaling"),
         (["plan", "--as", "collective", "--on", ".", "-o", "a.png"], 2, "a picture with -o shows how far a replay is off; leave out --as"),
         (["plan", "--as", "dedicated", "--cores", "2", "--on", "."], 1, "2 of a node's 2 cores cannot serve, as nobody would compute; give fewer with --cores"),
+        (["empty", "--as", "dedicated", "--on", "."], 1, "1 of a node's 0 cores cannot serve"),
         (["small", "--as", "collective", "--on", "."], 1, "small: no process writes a file in blocks of 16 KiB or more"),
         (["plan", "--as", "collective", "--on", "nowhere"], 1, "cannot make a folder in 'nowhere'"),
     ],
 )
 def test_what_cannot_work_is_refused_with_the_remedy(plan, tmp_path, words, status, said):
     (tmp_path / "small").write_text("damaris plan 1\nfile 0 0 a\nprocess 0\nw 0 0 10\n")
+    (tmp_path / "empty").write_text("damaris plan 1\n")
     before = sorted(tmp_path.iterdir())
     done = run(*words, cwd=tmp_path)
     assert done.returncode == status and said in done.stderr and done.stdout == ""

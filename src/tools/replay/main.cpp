@@ -32,7 +32,8 @@ using namespace damaris;
 struct Options {
   std::string plan, on, json, picture, way;
   int repeat = 1;
-  std::optional<std::int64_t> cores;  // of a node that are servers
+  std::optional<std::int64_t> cores;    // of a node that are servers
+  std::optional<std::int64_t> scaling;  // %
   bool evaluate = false, keep = false;
 };
 
@@ -109,7 +110,7 @@ replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) 
   setting.folder = options.on;
   if (setting.way != replay::Way::dedicated) return setting;
   const std::vector<std::uint32_t> nodes = replay::nodes_of(plan);
-  const std::uint32_t processes = *std::min_element(nodes.begin(), nodes.end());
+  const std::uint32_t processes = nodes.empty() ? 0 : *std::min_element(nodes.begin(), nodes.end());
   setting.cores = static_cast<std::uint32_t>(options.cores.value_or(1));
   if (setting.cores >= processes)
     throw Error(DC_E_CONFIG,
@@ -117,7 +118,8 @@ replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) 
                        "the program with more processes",
                        plan.name, setting.cores, processes));
   setting.servers = setting.cores * static_cast<std::uint32_t>(nodes.size());
-  setting.stretch = static_cast<double>(processes) / (processes - setting.cores);
+  const double scaling = static_cast<double>(options.scaling.value_or(100)) / 100;
+  setting.stretch = 1 + scaling * setting.cores / (processes - setting.cores);
   return setting;
 }
 
@@ -181,6 +183,8 @@ int work(const Options& options) {
   if (!options.way.empty() && !options.picture.empty())
     throw tools::WrongUsage("a picture with -o shows how far a replay is off; leave out --as");
   if (options.cores && options.way != "dedicated") throw tools::WrongUsage("--cores says how many serve; give --as dedicated");
+  if (options.scaling && options.way != "dedicated")
+    throw tools::WrongUsage("--scaling says how much longer the others compute; give --as dedicated");
   way_of(options);
   replay::check_picture(options.picture);
   for (const std::string& file : {options.picture, options.json}) replay::check_folder_of(file);
@@ -213,6 +217,10 @@ int main(int argc, char** argv) {
                   "with its outputs written by dedicated cores, by collective I/O, or as a file for each process")
       .type_name("dedicated|collective|file-per-process");
   line.add_option("--cores", options.cores, "with --as dedicated: how many of each node serve (1)").range(1, 1000).type_name("N");
+  line.add_option("--scaling", options.scaling,
+                  "with --as dedicated: how far the program scales (100): N-D of a node's N cores take 1 + PERCENT/100 D/(N-D) of the time")
+      .range(0, 100)
+      .type_name("PERCENT");
   line.add_option("--json", options.json, "write all figures there; - prints them instead of the table").type_name("FILE");
   line.add_option("-o", options.picture, "draw the errors: page.html, or .png, .svg, .pdf").type_name("FILE");
   line.add_option("--repeat", options.repeat, "how often (1); the table has the medians").range(1, 1000).type_name("N");
