@@ -113,6 +113,7 @@ class Adviser:
         self.recording, self.place, self.on, self.repeat, self.see, self.scaling = recording, place, on, repeat, see, scaling
         self.plan = plan_of(recording)
         self.hosts = [host for (host,) in recording.query("select distinct host from processes where rank is not null").fetchall()] or [""]
+        self.processes = len({one.about.split(" thread ")[0] for one in self.plan.processes})
         self.ways: list[Way] = []
 
     def write(self, plan: Plan, name: str) -> str:
@@ -168,7 +169,7 @@ class Adviser:
 
     def dedicated(self, plan: str) -> None:
         """With more cores as long as the servers are short of time."""
-        a_node, cores = len(self.plan.processes) // len(self.hosts), 1
+        a_node, cores = self.processes // len(self.hosts), 1
         while cores < max(a_node, 2):
             one = self.other_way(f"{cores} dedicated core{'s' * (cores > 1)}", plan, "dedicated", cores)
             cores *= 2
@@ -178,7 +179,7 @@ class Adviser:
     def advice(self) -> Advice:
         found = sorted((one for one in self.ways if one.seconds), key=lambda one: one.middle)
         best, as_it_is = found[0], self.ways[0]
-        made = Advice(self.on, self.plan.recorded / 1e9, len(self.plan.processes), len(self.hosts), self.ways, best.name)
+        made = Advice(self.on, self.plan.recorded / 1e9, self.processes, len(self.hosts), self.ways, best.name)
         served = min((one for one in found if one.cores), key=lambda one: one.middle, default=None)
         if served:
             made.cores, made.buffer_bytes, made.busy = served.cores if best.cores else 0, served.buffer_bytes, served.busy

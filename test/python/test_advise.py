@@ -16,7 +16,7 @@ from damaris.errors import Refused
 
 RANKS = Path(os.environ.get("DAMARIS_BUILD_DIR", Path(__file__).resolve().parents[2] / "build/dev")) / "lib/damaris/damaris-replay-ranks"
 SIZE, MS = 100_000, 1_000_000
-WORLD, FILE, DATASET = 1, 2, 9
+WORLD, FILE, DATASET, LOG = 1, 2, 9, 20
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def recorded(run, number, monkeypatch):
 
     monkeypatch.setattr(advise, "cores_here", lambda: 8, raising=False)
 
-    def make(processes=2, files=True, datasets=(), size=SIZE, hosts=1, mpiio=False, program="/bin/storm", pieces=1):
+    def make(processes=2, files=True, datasets=(), size=SIZE, hosts=1, mpiio=False, program="/bin/storm", pieces=1, logs=False):
         for rank in range(processes):
             words = raw.about(kind="communicator", name="MPI_COMM_WORLD", id="world", rank=rank, size=processes)
             body = raw.process(pid=100 + rank, host=f"n{rank % hosts}", rank=rank, ranks=processes, program=program) + raw.text(raw.DESCRIPTION, words, object=WORLD)
@@ -49,7 +49,8 @@ def recorded(run, number, monkeypatch):
                     if datasets:
                         body += raw.call(number("H5Dwrite"), begin, begin + 2000, object=DATASET + 2 * step + block, bytes=size)
                 body += raw.call(number("close"), at + 6 * MS, at + 6 * MS + 100, object=file)
-            raw.write(run, raw.chunk(body), name=f"n{rank % hosts}.{100 + rank}.1")
+            log = raw.text(raw.PATH, f"/data/log.{rank}", object=LOG) + raw.call(number("pwrite"), 2000, 3000, object=LOG, bytes=10, place=0)
+            raw.write(run, raw.chunk(body), *[raw.chunk(log, thread=1)] * logs, name=f"n{rank % hosts}.{100 + rank}.1")
 
     return make
 
@@ -155,6 +156,13 @@ def test_more_cores_are_tried_while_the_servers_are_short_of_time(recorded, figu
     output, advice = told(verb, run)
     assert [one for one in asked if "dedicated" in one] == ["dedicated 1", "dedicated 2", "dedicated 4"]
     assert (advice["best"], advice["cores"]) == ("2 dedicated cores", 2) and "so the buffer fills: docs/back-pressure.md has the choices" in output
+
+
+def test_threads_that_write_are_no_cores(recorded, figures, verb, run):
+    recorded(processes=2, logs=True)
+    asked = figures(as_it_is=[0.03], collective=[0.04], dedicated={1: ([0.029], 0.95)})
+    output, advice = told(verb, run)
+    assert [one for one in asked if "dedicated" in one] == ["dedicated 1"] and advice["processes"] == 2 and "2 processes, recorded" in output
 
 
 def test_a_way_that_cannot_be_run_is_told_and_the_others_count(recorded, figures, verb, run):

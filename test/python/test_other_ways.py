@@ -111,6 +111,14 @@ def test_files_of_processes_hold_what_each_writes(plan, tmp_path):
 
 
 @needs_mpi
+def test_threads_of_a_process_are_on_one_core(place, tmp_path):
+    lines = program(processes=4).replace("host n1 pid 2", "host n1 pid 0 thread 1").replace("host n1 pid 3", "host n1 pid 1 thread 1")
+    (tmp_path / "plan").write_text(lines)
+    report = json.loads(run(tmp_path / "plan", "--as", "dedicated", "--on", place, "--json", "-").stdout)
+    assert report["processes"] == 4 and report["servers"]["stretch"] == 2
+
+
+@needs_mpi
 def test_each_node_has_its_own_servers(place, tmp_path):
     lines = program(processes=4).replace("process 2 rank 2 host n1", "process 2 rank 2 host n2").replace("process 3 rank 3 host n1", "process 3 rank 3 host n2")
     (tmp_path / "plan").write_text(lines)

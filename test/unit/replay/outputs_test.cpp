@@ -126,7 +126,8 @@ TEST_CASE("collective calls are as many in each writer of an output, in one file
 
 TEST_CASE("an output is synced if data in it are of a file that is synced") {
   const Plan plan = plan_of(
-      "file 0 0 field\nfile 1 0 checkpoint\nprocess 0\nw 0 0 50000\nb 1 0\nw 0 50000 50000\nb 2 0\nw 1 0 50000\nb 3 0\ns 1\nb 4 0\nw 0 0 "
+      "file 0 0 field\nfile 1 0 checkpoint\nprocess 0\nw 0 0 50000\nb 1 0\nw 0 50000 50000\nb 2 0\nw 1 0 50000\nb 3 0\ns 1\nb 4 "
+      "0\nw 0 0 "
       "50000\n");
   CHECK(text_of(rewrite(plan, Way::file_per_process, 1), 0) ==
         "o0 w0@0+50000 x0 b o1 w1@0+50000 x1 b o2 w2@0+50000 s2 x2 b b o3 w3@0+50000 x3 ");
