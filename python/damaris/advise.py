@@ -6,19 +6,19 @@ import json
 import os
 import subprocess
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
 from damaris.errors import Refused
 from damaris.kernel import libraries
-from damaris.plan import Plan
+from damaris.plan import Plan, Process
 from damaris.planning import plan_of
 from damaris.store import Recording
 
-LARGE = 16 << 10  # bytes at once: what the replay writes in other ways
+LARGE = 16 << 10  # bytes at once, in the mean: what the replay writes in other ways
 BUSY = 0.8  # share of the time from which on servers are short of it
 SURE = 0.1  # how far the replay of the program as it is may be off its recording, so that its figures are believed
 
@@ -61,14 +61,27 @@ class Advice:
         return asdict(self) | {"ways": [asdict(one) | ({"median_seconds": one.middle} if one.seconds else {}) for one in self.ways]}
 
 
+def bursts(process: Process) -> Iterator[dict[int, int]]:
+    """Bytes by file of what a process writes between two of its communications."""
+    written: dict[int, int] = defaultdict(int)
+    for op in [*process.ops, None]:
+        if op and op.kind == "w":
+            written[op.which] += op.bytes
+        elif written and (op is None or op.kind in "pgkbafeq"):
+            yield written
+            written = defaultdict(int)
+
+
 def writers(plan: Plan) -> dict[int, dict[int, int]]:
-    """Bytes by file and process, of what gets large blocks."""
+    """Bytes by file and process, of what gets large blocks: the rule by which the replay writes a file in another way."""
     found: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    count: Counter[int] = Counter()
     for number, process in enumerate(plan.processes):
-        for op in process.ops:
-            if op.kind == "w" and op.bytes >= LARGE:
-                found[op.which][number] += op.bytes
-    return found
+        for burst in bursts(process):
+            for which, size in burst.items():
+                found[which][number] += size
+                count[which] += 1
+    return {which: mine for which, mine in found.items() if sum(mine.values()) // count[which] >= LARGE}
 
 
 def replayed(words: list[str]) -> dict:
@@ -90,12 +103,17 @@ def replayed(words: list[str]) -> dict:
         return json.loads(printed)
 
 
+def cores_here() -> int:
+    return len(os.sched_getaffinity(0))
+
+
 class Adviser:
-    def __init__(self, recording: Recording, place: Path, on: str, repeat: int, see: Callable[[str], None]):
-        """`place`: a folder for plans. `see` is called with what is done next."""
-        self.recording, self.place, self.on, self.repeat, self.see = recording, place, on, repeat, see
+    def __init__(self, recording: Recording, place: Path, on: str, repeat: int, see: Callable[[str], None], scaling: int = 100):
+        """`place`: a folder for plans. `see` is called with what is done next. `scaling`: of the program, in percent."""
+        self.recording, self.place, self.on, self.repeat, self.see, self.scaling = recording, place, on, repeat, see, scaling
         self.plan = plan_of(recording)
         self.hosts = [host for (host,) in recording.query("select distinct host from processes where rank is not null").fetchall()] or [""]
+        self.processes = len({one.about.split(" thread ")[0] for one in self.plan.processes})
         self.ways: list[Way] = []
 
     def write(self, plan: Plan, name: str) -> str:
@@ -139,7 +157,7 @@ class Adviser:
         made = Way(name, cores=cores)
         self.ways.append(made)
         try:
-            report = replayed([plan, "--as", way, "--on", self.on, "--repeat", str(self.repeat), *(["--cores", str(cores)] if cores else [])])
+            report = replayed([plan, "--as", way, "--on", self.on, "--repeat", str(self.repeat), *(["--cores", str(cores), "--scaling", str(self.scaling)] if cores else [])])
         except Refused as refused:
             made.failed = str(refused)
             return made
@@ -151,7 +169,7 @@ class Adviser:
 
     def dedicated(self, plan: str) -> None:
         """With more cores as long as the servers are short of time."""
-        a_node, cores = len(self.plan.processes) // len(self.hosts), 1
+        a_node, cores = self.processes // len(self.hosts), 1
         while cores < max(a_node, 2):
             one = self.other_way(f"{cores} dedicated core{'s' * (cores > 1)}", plan, "dedicated", cores)
             cores *= 2
@@ -161,7 +179,7 @@ class Adviser:
     def advice(self) -> Advice:
         found = sorted((one for one in self.ways if one.seconds), key=lambda one: one.middle)
         best, as_it_is = found[0], self.ways[0]
-        made = Advice(self.on, self.plan.recorded / 1e9, len(self.plan.processes), len(self.hosts), self.ways, best.name)
+        made = Advice(self.on, self.plan.recorded / 1e9, self.processes, len(self.hosts), self.ways, best.name)
         served = min((one for one in found if one.cores), key=lambda one: one.middle, default=None)
         if served:
             made.cores, made.buffer_bytes, made.busy = served.cores if best.cores else 0, served.buffer_bytes, served.busy
@@ -179,14 +197,20 @@ class Adviser:
         off = abs(as_it_is.middle / (self.plan.recorded / 1e9) - 1) if self.plan.recorded else 1
         if off > SURE:
             return "medium", f"the program as it is took {100 * off:.0f} % more or less here than it did when it was recorded"
+        if self.repeat == 1:
+            return "medium", "of one repetition each nobody knows how far the ways scatter; give --repeat 3"
+        here = cores_here()
+        if here < len(self.plan.processes):
+            return "medium", f"{len(self.plan.processes)} processes played on {here} cores, for which their I/O may have competed"
         gain = found[1].middle / best.middle - 1
         if gain < off:
             return "medium", f"the next best, {found[1].name}, is {100 * gain:.1f} % off, no more than the replay is off the recording"
         return "high", f"no repetition of another way was as fast, and the replay of the program as it is took its recorded time within {100 * off:.1f} %"
 
     def unknown(self) -> list[str]:
-        here = len(os.sched_getaffinity(0))
-        facts = ["how the program scales: fewer computing cores are taken to need N/(N-D) of the time"]
+        here = cores_here()
+        needed = "N/(N-D)" if self.scaling == 100 else f"1 + {self.scaling / 100:g} D/(N-D)"
+        facts = [f"how the program scales: fewer computing cores are taken to need {needed} of the time; --scaling changes that"]
         if here < len(self.plan.processes):
             facts.append(f"cores: {len(self.plan.processes)} processes played on {here} cores, and their gaps did not compete for them")
         facts.append("who else used the cores while it was recorded: what it waited for them counts as computing")

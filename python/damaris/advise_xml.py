@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import PurePosixPath
 from xml.etree import ElementTree
 
-from damaris.advise import LARGE, Advice, writers
+from damaris.advise import Advice, bursts, writers
 from damaris.plan import Plan
 from damaris.store import Recording
 
@@ -64,7 +64,7 @@ class Starting:
 
     def text(self, about: str) -> str:
         ElementTree.indent(self.root)
-        return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {about.replace("--", "- -")} -->\n{ElementTree.tostring(self.root, encoding="unicode")}\n'
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {re.sub("-(?=-)", "- ", about)} -->\n{ElementTree.tostring(self.root, encoding="unicode")}\n'
 
 
 def parts(extents: tuple[int, ...], elements: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -86,10 +86,12 @@ def add_datasets(xml: Starting, recording: Recording) -> None:
             path = tuple(re.sub(r"[0-9]+", "", one).strip("_-.") for one in groups)
             whole = tuple(int(one) for one in extents.split("x") if one) if extents else ()
             found[tuple(one for one in path if one), last][kind, whole, size * 8 // int(re.sub(r"\D", "", kind))] += count
+    groups = {path[: i + 1] for path, _ in found for i in range(len(path))}
     for (path, name), shapes in found.items():
         (kind, whole, elements), _ = shapes.most_common(1)[0]
         own, all_of_it = parts(whole, elements)
         about = "" if len(shapes) == 1 else "its extents differ: set them with dc_set_shape"
+        name += "_" * ((*path, name) in groups)  # no variable has the path of a group
         xml.variable(path, name, xml.layout(TYPES[kind], own, all_of_it), about)
 
 
@@ -102,14 +104,10 @@ def add_files(xml: Starting, plan: Plan) -> None:
     """A variable for each sort of file that gets large blocks, numbers in the name aside, of what a process mostly writes at once."""
     written, sizes = writers(plan), defaultdict(Counter)
     for process in plan.processes:
-        at_once: Counter[int] = Counter()
-        for op in [*process.ops, None]:
-            if op and op.kind == "w" and op.which in written:
-                at_once[op.which] += op.bytes
-            elif op is None or op.kind in "pgbafeq":
-                for which, size in at_once.items():
-                    sizes[sort_of(plan.files[which].name)][size] += size >= LARGE
-                at_once.clear()
+        for burst in bursts(process):
+            for which, size in burst.items():
+                if which in written:
+                    sizes[sort_of(plan.files[which].name)][size] += 1
     for name, counts in sizes.items():
         xml.variable((), plain(name), xml.layout("uint8", (counts.most_common(1)[0][0],), ()), "bytes of a process in an output: give its type and extents")
 

@@ -26,13 +26,14 @@ struct Burst {
   std::uint32_t process = 0, begin = kNone, end = kNone;  // its writes are among the operations [begin, end)
   std::uint64_t bytes = 0;
   std::uint32_t output = kNone;
+  bool is_synced = false;  // it writes a file that somebody syncs
   std::vector<Piece> pieces;
 };
 
 class Rewriter {
  public:
   Rewriter(const Plan& plan, Way way, double stretch)
-      : plan_(plan), way_(way), stretch_(stretch), is_rewritten_(plan.files.size()) {}
+      : plan_(plan), way_(way), stretch_(stretch), is_rewritten_(plan.files.size()), is_synced_(plan.files.size()) {}
 
   Outputs run() {
     find_files();
@@ -82,7 +83,7 @@ class Rewriter {
     for (std::size_t i = 0; i < bytes.size(); ++i) is_rewritten_[i] = bursts[i] > 0 && bytes[i] / bursts[i] >= kLeastBlock;
     for (const Operation& one : plan_.operations) {
       if (!is_io(one.kind) || !is_rewritten_[one.object]) continue;
-      syncs_ = syncs_ || one.kind == Kind::sync;
+      if (one.kind == Kind::sync) is_synced_[one.object] = true;
       if (one.kind == Kind::read) ++result_.left_out;
     }
   }
@@ -91,8 +92,12 @@ class Rewriter {
 
   void find_bursts() {
     for_each_burst([&](Burst one) {
-      for (std::uint32_t i = one.begin; i < one.end; ++i)
-        if (plan_.operations[i].kind == Kind::write && is_rewritten(plan_.operations[i])) one.bytes += plan_.operations[i].bytes;
+      for (std::uint32_t i = one.begin; i < one.end; ++i) {
+        const Operation& write = plan_.operations[i];
+        if (write.kind != Kind::write || !is_rewritten(write)) continue;
+        one.bytes += write.bytes;
+        one.is_synced = one.is_synced || is_synced_[write.object];
+      }
       if (one.bytes >= kLeastBurst) bursts_.push_back(std::move(one));
     });
     if (bursts_.empty())
@@ -114,9 +119,11 @@ class Rewriter {
     std::uint32_t next = 0;
     for (auto& [depth, number] : numbers_) number = next++;
     result_.writers.resize(next);
+    syncs_.resize(next);
     for (Burst& one : bursts_) {
       one.output = numbers_[depth_[one.begin]];
       result_.writers[one.output].push_back(one.process);
+      syncs_[one.output] = syncs_[one.output] || one.is_synced;
     }
   }
 
@@ -266,7 +273,8 @@ class Rewriter {
   void end_burst(const Burst& one, std::uint32_t line) {
     if (way_ == Way::collective)
       for (std::size_t piece = one.pieces.size(); piece < most_[one.output]; ++piece) write_piece(one, piece, 0, line);
-    if (syncs_ && way_ != Way::dedicated) add(Kind::sync, file_of(one.output, one.process), line);
+    const bool syncs = way_ == Way::collective ? syncs_[one.output] : one.is_synced;  // servers always do
+    if (syncs && way_ != Way::dedicated) add(Kind::sync, file_of(one.output, one.process), line);
     add(Kind::close, file_of(one.output, one.process), line);
   }
 
@@ -295,7 +303,8 @@ class Rewriter {
   const Way way_;
   const double stretch_;
   std::vector<bool> is_rewritten_;  // of each file
-  bool syncs_ = false;              // so the outputs are synced, too
+  std::vector<bool> is_synced_;     // of each file: somebody syncs it, so the outputs with its data are synced, too
+  std::vector<bool> syncs_;         // of each output: some of its data is synced
   std::vector<Burst> bursts_;       // by process, in its order
   std::vector<std::uint64_t> depth_;
   std::map<std::uint64_t, std::uint32_t> numbers_;  // of the outputs, by depth

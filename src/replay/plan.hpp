@@ -63,7 +63,7 @@ struct File {
 struct Process {
   std::uint32_t number = 0, line = 0;
   std::uint32_t begin = 0, end = 0;
-  std::string host;
+  std::string host, pid;                 // "": unknown; threads of a process have one pid
   std::vector<std::uint32_t> inherited;  // files that it uses without opening them: they were open before
 };
 

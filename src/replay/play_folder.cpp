@@ -46,8 +46,8 @@ PlayFolder::PlayFolder(const std::string& on, const Plan& plan) : plan_(plan) {
   if (on_ < 0) refuse(errno);
   try {
     check_room(on);
-    do name_ = random_name();
-    while (::mkdirat(on_, name_.c_str(), 0700) != 0 && errno == EEXIST);
+    for (name_ = random_name(); ::mkdirat(on_, name_.c_str(), 0700) != 0; name_ = random_name())
+      if (errno != EEXIST) refuse(errno);
     path_ = on + (on.back() == '/' ? "" : "/") + name_;
     directories_.push_back({name_, 0, ::openat(on_, name_.c_str(), kFolderFlags)});
     if (directories_[0].descriptor < 0) refuse(errno);

@@ -203,7 +203,7 @@ class Reader {
     one.begin = static_cast<std::uint32_t>(plan_.operations.size());
     if (!processes_.insert(one.number).second) wrong(format("process {} is there twice; give this one another number", one.number));
     for (std::string_view word; !(word = take_word(rest_)).empty();)
-      if (word == "host") one.host = take_word(rest_);
+      if (word == "host" || word == "pid") (word == "host" ? one.host : one.pid) = take_word(rest_);
     plan_.processes.push_back(std::move(one));
   }
 

@@ -74,6 +74,14 @@ def test_a_way_is_run_and_leaves_the_folder_as_it_was(plan, place, way):
 
 
 @needs_mpi
+@pytest.mark.parametrize(("percent", "stretch"), [(0, 1), (50, 1.5), (100, 2)])
+def test_scaling_says_how_much_longer_the_others_compute(plan, place, percent, stretch):
+    plan.write_text(program(gap=100_000_000))
+    report = json.loads(run(plan, "--as", "dedicated", "--scaling", percent, "--on", place, "--json", "-").stdout)
+    assert report["servers"]["stretch"] == stretch and report["total_seconds"] >= STEPS * 0.1 * stretch
+
+
+@needs_mpi
 def test_the_servers_store_every_byte(plan, tmp_path):
     import h5py
 
@@ -100,6 +108,14 @@ def test_files_of_processes_hold_what_each_writes(plan, tmp_path):
     sizes = {one.name: one.stat().st_size for one in (folder / "outputs").iterdir()}
     assert sizes == {f"{step}.{process}": 2 * SIZE for step in range(STEPS) for process in range(2)}
     assert (folder / "deck").stat().st_size == 4096 and not list(folder.glob("out.*"))
+
+
+@needs_mpi
+def test_threads_of_a_process_are_on_one_core(place, tmp_path):
+    lines = program(processes=4).replace("host n1 pid 2", "host n1 pid 0 thread 1").replace("host n1 pid 3", "host n1 pid 1 thread 1")
+    (tmp_path / "plan").write_text(lines)
+    report = json.loads(run(tmp_path / "plan", "--as", "dedicated", "--on", place, "--json", "-").stdout)
+    assert report["processes"] == 4 and report["servers"]["stretch"] == 2
 
 
 @needs_mpi
@@ -169,14 +185,18 @@ def test_a_full_disk_is_told_and_the_folder_is_as_it_was(plan, tmp_path, way):
         (["plan", "--as", "dedicated", "--evaluate"], 2, "--as needs I/O; give --on DIR in place of --evaluate"),
         (["plan", "--as", "dedicated"], 2, "say either --on DIR"),
         (["plan", "--as", "collective", "--cores", "1", "--on", "."], 2, "--cores says how many serve; give --as dedicated"),
+        (["plan", "--as", "collective", "--scaling", "50", "--on", "."], 2, "--scaling says how much longer the others compute; give --as dedicated"),
+        (["plan", "--as", "dedicated", "--scaling", "101", "--on", "."], 2, "--scaling"),
         (["plan", "--as", "collective", "--on", ".", "-o", "a.png"], 2, "a picture with -o shows how far a replay is off; leave out --as"),
         (["plan", "--as", "dedicated", "--cores", "2", "--on", "."], 1, "2 of a node's 2 cores cannot serve, as nobody would compute; give fewer with --cores"),
+        (["empty", "--as", "dedicated", "--on", "."], 1, "1 of a node's 0 cores cannot serve"),
         (["small", "--as", "collective", "--on", "."], 1, "small: no process writes a file in blocks of 16 KiB or more"),
         (["plan", "--as", "collective", "--on", "nowhere"], 1, "cannot make a folder in 'nowhere'"),
     ],
 )
 def test_what_cannot_work_is_refused_with_the_remedy(plan, tmp_path, words, status, said):
     (tmp_path / "small").write_text("damaris plan 1\nfile 0 0 a\nprocess 0\nw 0 0 10\n")
+    (tmp_path / "empty").write_text("damaris plan 1\n")
     before = sorted(tmp_path.iterdir())
     done = run(*words, cwd=tmp_path)
     assert done.returncode == status and said in done.stderr and done.stdout == ""

@@ -141,6 +141,14 @@ def test_an_error_of_the_disk_names_the_line_and_leaves_the_folder_as_it_was(pla
     assert f"{tmp_path}/large:5: 'w 0' of process 0 has failed on '{place}/damaris-replay." in done.stderr and "File too large" in done.stderr
 
 
+def test_a_folder_that_cannot_be_written_is_told(plan, tmp_path):
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("only root can make a read-only file system")
+    script = 'mkdir fixed && mount -t tmpfs -o ro fixed fixed && exec damaris replay "$0" --on fixed'
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, plan], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "cannot make a folder in 'fixed': Read-only file system; name a folder" in done.stderr
+
+
 def test_a_full_disk_is_an_error_too(tmp_path):
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
         pytest.skip("only root can make a small file system")

@@ -12,11 +12,14 @@ def arguments(parser, words):
     parser.add_argument("run", metavar="RUN", help="the folder of damaris record -o")
     parser.add_argument("--on", metavar="DIR", help="do the I/O there, in a folder of its own (default: beside RUN)")
     parser.add_argument("--repeat", metavar="N", type=int, default=3, help="replays of each way (3)")
+    parser.add_argument("--scaling", metavar="PERCENT", type=int, default=100, help="how far the program scales, as for damaris replay (100)")
     parser.add_argument("--json", metavar="FILE", help="write all figures there; - prints them instead of the table")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write an XML with the program's variables there")
     given = parser.parse_args(words)
     if given.repeat < 1:
         parser.error("--repeat: a whole number, 1 or more")
+    if not 0 <= given.scaling <= 100:
+        parser.error("--scaling: a whole number from 0 to 100")
     for file in (given.output, Path(given.json) if given.json not in (None, "-") else None):
         if file and not file.absolute().parent.is_dir():
             parser.error(f"there is no folder '{file.parent}' for '{file.name}'")
@@ -57,7 +60,8 @@ def tell(advice, program: str) -> None:
 
 def main(parser, words):
     given = arguments(parser, words)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that folders go
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda caught, _: sys.exit(128 + caught))  # so that folders go
     import damaris
     from damaris.advise import Adviser
     from damaris.advise_xml import xml_of
@@ -73,7 +77,7 @@ def main(parser, words):
             print(f"\r\033[K{what} ..." if what else "\r\033[K", end="", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory(prefix="damaris-advise.") as place:
-        adviser = Adviser(recording, Path(place), beside, given.repeat, see)
+        adviser = Adviser(recording, Path(place), beside, given.repeat, see, given.scaling)
         advice = adviser.run()
     see("")
     try:

@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/base/error.hpp"
@@ -32,7 +34,8 @@ using namespace damaris;
 struct Options {
   std::string plan, on, json, picture, way;
   int repeat = 1;
-  std::optional<std::int64_t> cores;  // of a node that are servers
+  std::optional<std::int64_t> cores;    // of a node that are servers
+  std::optional<std::int64_t> scaling;  // %
   bool evaluate = false, keep = false;
 };
 
@@ -102,22 +105,32 @@ std::optional<replay::Way> way_of(const Options& options) {
   return static_cast<replay::Way>(found - std::begin(replay::kWayNames));
 }
 
+// Of the node that has the fewest, its cores; threads of a process share one.
+std::uint32_t cores_of_node(const replay::Plan& plan) {
+  std::map<std::string, std::set<std::string>> nodes;
+  for (const replay::Process& one : plan.processes)
+    nodes[one.host].insert(one.pid.empty() ? format("process {}", one.number) : one.pid);
+  std::size_t fewest = plan.processes.size();
+  for (const auto& [host, processes] : nodes) fewest = std::min(fewest, processes.size());
+  return static_cast<std::uint32_t>(fewest);
+}
+
 // The share of each node that serves.
 replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) {
   replay::WaySetting setting;
   setting.way = *way_of(options);
   setting.folder = options.on;
   if (setting.way != replay::Way::dedicated) return setting;
-  const std::vector<std::uint32_t> nodes = replay::nodes_of(plan);
-  const std::uint32_t processes = *std::min_element(nodes.begin(), nodes.end());
+  const std::uint32_t processes = cores_of_node(plan);
   setting.cores = static_cast<std::uint32_t>(options.cores.value_or(1));
   if (setting.cores >= processes)
     throw Error(DC_E_CONFIG,
                 format("{}: {} of a node's {} cores cannot serve, as nobody would compute; give fewer with --cores, or record "
                        "the program with more processes",
                        plan.name, setting.cores, processes));
-  setting.servers = setting.cores * static_cast<std::uint32_t>(nodes.size());
-  setting.stretch = static_cast<double>(processes) / (processes - setting.cores);
+  setting.servers = setting.cores * static_cast<std::uint32_t>(replay::nodes_of(plan).size());
+  const double scaling = static_cast<double>(options.scaling.value_or(100)) / 100;
+  setting.stretch = 1 + scaling * setting.cores / (processes - setting.cores);
   return setting;
 }
 
@@ -181,6 +194,8 @@ int work(const Options& options) {
   if (!options.way.empty() && !options.picture.empty())
     throw tools::WrongUsage("a picture with -o shows how far a replay is off; leave out --as");
   if (options.cores && options.way != "dedicated") throw tools::WrongUsage("--cores says how many serve; give --as dedicated");
+  if (options.scaling && options.way != "dedicated")
+    throw tools::WrongUsage("--scaling says how much longer the others compute; give --as dedicated");
   way_of(options);
   replay::check_picture(options.picture);
   for (const std::string& file : {options.picture, options.json}) replay::check_folder_of(file);
@@ -213,6 +228,11 @@ int main(int argc, char** argv) {
                   "with its outputs written by dedicated cores, by collective I/O, or as a file for each process")
       .type_name("dedicated|collective|file-per-process");
   line.add_option("--cores", options.cores, "with --as dedicated: how many of each node serve (1)").range(1, 1000).type_name("N");
+  line.add_option(
+          "--scaling", options.scaling,
+          "with --as dedicated: how far the program scales (100): N-D of a node's N cores take 1 + PERCENT/100 D/(N-D) of the time")
+      .range(0, 100)
+      .type_name("PERCENT");
   line.add_option("--json", options.json, "write all figures there; - prints them instead of the table").type_name("FILE");
   line.add_option("-o", options.picture, "draw the errors: page.html, or .png, .svg, .pdf").type_name("FILE");
   line.add_option("--repeat", options.repeat, "how often (1); the table has the medians").range(1, 1000).type_name("N");

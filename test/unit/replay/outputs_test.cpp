@@ -112,7 +112,7 @@ const std::string kTwo =
 TEST_CASE("a file for each process has its bytes of each output, one behind the other, and is synced where the plan's are") {
   const Outputs made = rewrite(plan_of(kTwo), Way::file_per_process, 1);
   CHECK(text_of(made, 0) == "olog o0 w0@0+70500 c w0@70500+100000 s0 x0 wlog b wlog ");
-  CHECK(text_of(made, 1) == "c o1 w1@0+80000 s1 x1 b o2 w2@0+200000 s2 x2 ");
+  CHECK(text_of(made, 1) == "c o1 w1@0+80000 x1 b o2 w2@0+200000 x2 ");
   CHECK(made.plan.files[made.first_file].name == "outputs/0.0");
   CHECK(made.writers == std::vector<std::vector<std::uint32_t>>{{0, 1}, {1}});
   CHECK(made.bytes == 450'500);
@@ -121,7 +121,16 @@ TEST_CASE("a file for each process has its bytes of each output, one behind the 
 TEST_CASE("collective calls are as many in each writer of an output, in one file without overlap") {
   const Outputs made = rewrite(plan_of(kTwo), Way::collective, 1);
   CHECK(text_of(made, 0) == "olog o0 w0@0+70500 c w0@150500+100000 s0 x0 wlog b wlog ");
-  CHECK(text_of(made, 1) == "c o0 w0@70500+80000 w0@250500+0 s0 x0 b o1 w1@0+200000 s1 x1 ");
+  CHECK(text_of(made, 1) == "c o0 w0@70500+80000 w0@250500+0 s0 x0 b o1 w1@0+200000 x1 ");
+}
+
+TEST_CASE("an output is synced if data in it are of a file that is synced") {
+  const Plan plan = plan_of(
+      "file 0 0 field\nfile 1 0 checkpoint\nprocess 0\nw 0 0 50000\nb 1 0\nw 0 50000 50000\nb 2 0\nw 1 0 50000\nb 3 0\ns 1\nb 4 "
+      "0\nw 0 0 "
+      "50000\n");
+  CHECK(text_of(rewrite(plan, Way::file_per_process, 1), 0) ==
+        "o0 w0@0+50000 x0 b o1 w1@0+50000 x1 b o2 w2@0+50000 s2 x2 b b o3 w3@0+50000 x3 ");
 }
 
 TEST_CASE("with servers each process ends each output, also one to which it writes nothing, and computes longer") {
