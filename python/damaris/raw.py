@@ -146,8 +146,10 @@ class Pool:
 
 
 def is_alive(pid: int) -> bool:
+    """A zombie with threads has lost its first one only."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return state not in "ZX" or int(fields[16]) > 1
     except (OSError, IndexError):
         return False
 

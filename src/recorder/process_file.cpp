@@ -157,7 +157,7 @@ bool append(const void* chunk) {
 void describe_process() {
   static char text[8192], program[4096];  // under the lock; a signal handler may have a small stack
   char host[65] = {};
-  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
+  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
   ::gethostname(host, sizeof host - 1);
   const int length = std::snprintf(
       text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n", ::getpid(),

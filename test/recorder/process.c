@@ -206,6 +206,24 @@ static int threaded(void) {
 }
 
 /* The first one is the main thread. */
+static void* writes_later(void* nothing) {
+  (void)nothing;
+  const int file = open_new("after");
+  for (int i = 0; i < 200; ++i) {
+    if (i % 20 == 0) usleep(60000); /* the server of a pool looks for the dead meanwhile */
+    put(file, 5);
+  }
+  close(file);
+  return NULL;
+}
+
+/* For /proc the process is a zombie from then on. */
+static int first_thread_leaves(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, writes_later, NULL);
+  pthread_exit(NULL);
+}
+
 static int second_thread(void) {
   pthread_t thread;
   write_file("main", 5);
@@ -369,6 +387,7 @@ static const struct {
     {"without_standard", without_standard},
     {"threaded", threaded},
     {"second_thread", second_thread},
+    {"first_thread_leaves", first_thread_leaves},
     {"closed_range", closed_range},
     {"killed", killed},
     {"without_descriptors", without_descriptors},
