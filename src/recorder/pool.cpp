@@ -130,8 +130,10 @@ bool enter() {
   if (mine == nullptr) return false;
   stream = __atomic_add_fetch(&pool.head().last_stream, 1, __ATOMIC_SEQ_CST);
   trace::store(mine->stream, stream);
-  // One that closes looks for processes again afterwards.
-  return load(mine->pid) == ::getpid() && load(pool.head().closed) == 0;
+  // One that closes looks for processes again afterwards; the entry may have been that of a dead process with this pid.
+  if (load(mine->pid) == ::getpid() && load(pool.head().closed) == 0) return true;
+  stream = 0;
+  return false;
 }
 
 void* take() {
@@ -167,7 +169,7 @@ void settle(bool is_alone, Save save) {
   if (trace::PoolProcess* const mine = trace::enter(pool, ::getpid()); mine != nullptr) trace::store(mine->pid, 0);
   stream = 0;
   trace::ring(pool.head().filled);
-  if (is_last()) wait_for(pool.head().ended, [] { return load(pool.head().ended) != 0; });
+  if (is_last()) wait_for(pool.head().ended, [] { return load(pool.head().ended) != 0 || !is_last(); });
 }
 
 // The child has the mapping, too.
