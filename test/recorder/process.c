@@ -206,6 +206,29 @@ static int threaded(void) {
 }
 
 /* The first one is the main thread. */
+static pid_t forked_inside = -1;
+
+static ssize_t forks(void* nothing, const char* text, size_t count) {
+  (void)nothing, (void)text;
+  if (forked_inside < 0) forked_inside = fork();
+  return (ssize_t)count;
+}
+
+/* The child returns from a call that it has not begun. */
+static int forks_inside(void) {
+  FILE* const stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = forks});
+  write_file("before", 10);
+  fputs("text", stream);
+  fflush(stream);
+  if (forked_inside != 0) return wait_for(forked_inside);
+  const int file = open_new("child");
+  for (int i = 0; i < 10; ++i) {
+    usleep(60000); /* the server of a pool looks for the dead meanwhile */
+    put(file, 5);
+  }
+  _exit(0);
+}
+
 static void* writes_later(void* nothing) {
   (void)nothing;
   const int file = open_new("after");
@@ -387,6 +410,7 @@ static const struct {
     {"without_standard", without_standard},
     {"threaded", threaded},
     {"second_thread", second_thread},
+    {"forks_inside", forks_inside},
     {"first_thread_leaves", first_thread_leaves},
     {"closed_range", closed_range},
     {"killed", killed},
