@@ -80,10 +80,12 @@ def of_log(index: Path) -> Iterator[tuple[tuple, Source]]:
 
 
 def of_pool(path: Path, host: str) -> Iterator[tuple[tuple, Source]]:
-    """A process for each chunk of a pool that was put aside."""
+    """A process for each chunk of a pool that was put aside. One that its server was about to free has the size that the log gives it."""
     for at in range(0, path.stat().st_size, CHUNK):
-        if found := identity_of(read(path, at, CHUNK_HEAD)):
-            yield (host, *found), Source(f"{path.name} at byte {at}", [(path, at, CHUNK)])
+        head = read(path, at, CHUNK_HEAD)
+        if found := identity_of(head):
+            size = min(max(_HEAD.unpack(head)[2], CHUNK_HEAD), CHUNK)
+            yield (host, *found), Source(f"{path.name} at byte {at}", [(path, at, size)])
 
 
 def sources(run: Path) -> list[Source]:

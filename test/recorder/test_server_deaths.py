@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from damaris.raw import CHUNK
 from recorded import FLAVOUR, PROGRAMS, record
 from served import expected, pools, raw, settled, writes
 from test_process import CASES, STATUS
@@ -43,6 +44,18 @@ def test_the_server_and_the_process_are_killed(tmp_path):
     assert any(name.endswith(".pool") for name in raw(served))
     (served.recording / "store/store.json").unlink()  # the raw files have it all
     assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+
+
+def test_a_server_is_killed_between_storing_chunks_and_freeing_them(tmp_path):
+    served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+    [pool] = (served.recording / "raw").glob("*.pool")
+    chunks = bytearray(pool.read_bytes())
+    for at in range(0, len(chunks), CHUNK):  # as the server does: the log has no empty slots
+        chunks[at + 12 : at + 16] = (-(-len(chunks[at : at + CHUNK].rstrip(b"\0")) // 32) * 32).to_bytes(4, "little")
+    pool.write_bytes(chunks)
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+    settled(served)
 
 
 def test_a_full_pool_of_a_server_that_does_nothing_makes_files(tmp_path):
