@@ -16,26 +16,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process.h"
+
 extern char** environ;
 static char* self;
 static const char bytes[1000];
 
-static void fail(const char* what) {
+void fail(const char* what) {
   perror(what);
   exit(99);
 }
 
-static int open_new(const char* name) {
+int open_new(const char* name) {
   const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (file < 0) fail(name);
   return file;
 }
 
-static void put(int file, size_t count) {
+void put(int file, size_t count) {
   if (write(file, bytes, count) != (ssize_t)count) fail("write");
 }
 
-static void write_file(const char* name, size_t count) {
+void write_file(const char* name, size_t count) {
   const int file = open_new(name);
   put(file, count);
   close(file);
@@ -48,7 +50,7 @@ static void write_often(const char* name, int calls) {
   close(file);
 }
 
-static int wait_for(pid_t child) {
+int wait_for(pid_t child) {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) fail("waitpid");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
@@ -206,47 +208,6 @@ static int threaded(void) {
 }
 
 /* The first one is the main thread. */
-static pid_t forked_inside = -1;
-
-static ssize_t forks(void* nothing, const char* text, size_t count) {
-  (void)nothing, (void)text;
-  if (forked_inside < 0) forked_inside = fork();
-  return (ssize_t)count;
-}
-
-/* The child returns from a call that it has not begun. */
-static int forks_inside(void) {
-  FILE* const stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = forks});
-  write_file("before", 10);
-  fputs("text", stream);
-  fflush(stream);
-  if (forked_inside != 0) return wait_for(forked_inside);
-  const int file = open_new("child");
-  for (int i = 0; i < 10; ++i) {
-    usleep(60000); /* the server of a pool looks for the dead meanwhile */
-    put(file, 5);
-  }
-  _exit(0);
-}
-
-static void* writes_later(void* nothing) {
-  (void)nothing;
-  const int file = open_new("after");
-  for (int i = 0; i < 200; ++i) {
-    if (i % 20 == 0) usleep(60000); /* the server of a pool looks for the dead meanwhile */
-    put(file, 5);
-  }
-  close(file);
-  return NULL;
-}
-
-/* For /proc the process is a zombie from then on. */
-static int first_thread_leaves(void) {
-  pthread_t thread;
-  pthread_create(&thread, NULL, writes_later, NULL);
-  pthread_exit(NULL);
-}
-
 static int second_thread(void) {
   pthread_t thread;
   write_file("main", 5);
@@ -430,10 +391,7 @@ static const struct {
 
 int main(int count, char** words) {
   self = words[0];
-  if (count == 3 && strcmp(words[1], "writes") == 0) {
-    write_file(words[2], 20);
-    return 0;
-  }
+  if (count == 3 && strcmp(words[1], "writes") == 0) return write_file(words[2], 20), 0;
   for (size_t i = 0; count == 2 && i < sizeof cases / sizeof cases[0]; ++i)
     if (strcmp(words[1], cases[i].name) == 0) return cases[i].run();
   fprintf(stderr, "recorded_process: no case '%s'\n", count > 1 ? words[1] : "");

@@ -95,7 +95,8 @@ std::size_t make_room(int file, std::size_t wanted) {
   struct statvfs space = {};
   rlimit limit = {};  // a file that is larger is a signal
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    wanted = std::min<std::size_t>(wanted, (limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, trace::kFirstChunkAt)) / trace::kChunkBytes);
+    wanted = std::min<std::size_t>(wanted,
+                                   (limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, trace::kFirstChunkAt)) / trace::kChunkBytes);
   if (::fstatvfs(file, &space) == 0)
     wanted = std::min<std::size_t>(wanted, space.f_bavail * space.f_frsize / 2 / trace::kChunkBytes);
   for (std::size_t chunks = std::min(wanted, trace::kMostChunks); chunks > 0; chunks /= 2)
