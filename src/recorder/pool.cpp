@@ -102,12 +102,17 @@ bool has_chunks_left() {
   return false;
 }
 
-// What a dead server has left of this process.
+// What a dead server has left of this process. Full chunks are free then, and empty as those that a server frees.
 void save_rest(Save save) {
   for (std::uint32_t i = 0; i < pool.head().chunks; ++i) {
     const std::uint64_t owner = load(pool.owners()[i]);
-    if ((owner & ~trace::kFull) == trace::owner_of(stream) && save(pool.chunk(i)) && (owner & trace::kFull) != 0)
-      trace::store(pool.owners()[i], 0);
+    if ((owner & ~trace::kFull) != trace::owner_of(stream)) continue;
+    const bool is_full = owner != trace::owner_of(stream);
+    if (is_full && !trace::exchange(pool.owners()[i], owner, trace::owner_of(stream))) continue;  // another thread has it
+    const bool is_saved = save(pool.chunk(i));
+    if (!is_full) continue;
+    if (is_saved) std::memset(pool.chunk(i), 0, trace::kChunkBytes);
+    trace::store(pool.owners()[i], is_saved ? 0 : owner);
   }
 }
 

@@ -373,6 +373,7 @@ static const struct {
     {"second_thread", second_thread},
     {"forks_inside", forks_inside},
     {"first_thread_leaves", first_thread_leaves},
+    {"server_leaves", server_leaves},
     {"closed_range", closed_range},
     {"killed", killed},
     {"without_descriptors", without_descriptors},

@@ -12,3 +12,4 @@ int wait_for(pid_t child); /* its exit status; 98: it was killed */
 
 int forks_inside(void);
 int first_thread_leaves(void);
+int server_leaves(void);

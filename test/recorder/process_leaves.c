@@ -1,7 +1,10 @@
 /* Cases of process.c: processes of which a part has left, a thread or the begin of a call. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "process.h"
@@ -45,4 +48,24 @@ int first_thread_leaves(void) {
   pthread_t thread;
   pthread_create(&thread, NULL, writes_later, NULL);
   pthread_exit(NULL);
+}
+
+static void* writes_much(void* nothing) {
+  const int file = open_new("much");
+  for (int i = 0; i < 75000; ++i) put(file, 1);
+  close(file);
+  return nothing;
+}
+
+/* The server of the recording dies, see src/trace/pool.hpp, and threads fill its pool. */
+int server_leaves(void) {
+  int words[5] = {0};
+  pthread_t threads[5];
+  const char* const path = getenv("DAMARIS_RECORDING_POOL");
+  const int pool = path != NULL ? open(path, O_RDONLY) : -1;
+  if (pool >= 0 && read(pool, words, sizeof words) == sizeof words) kill(words[4], SIGKILL);
+  usleep(300000);
+  for (int i = 0; i < 5; ++i) pthread_create(&threads[i], NULL, writes_much, NULL);
+  for (int i = 0; i < 5; ++i) pthread_join(threads[i], NULL);
+  return 0;
 }

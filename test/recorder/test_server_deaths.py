@@ -47,6 +47,13 @@ def test_the_server_is_killed_in_the_middle(tmp_path):
     settled(served)
 
 
+def test_chunks_that_a_process_saves_for_a_dead_server_are_used_again(tmp_path):
+    served = record([PROGRAMS / "recorded_process", "server_leaves"], tmp_path, options=["--server", "--chunks", "1"])
+    assert served.status == 0, served.err
+    assert served.written()["much"] == 5 * 75_000
+    settled(served)
+
+
 def test_the_server_and_the_process_are_killed(tmp_path):
     served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
     assert served.status == -9 and len(pools(served)) == 1
