@@ -1,6 +1,7 @@
 #include "recorder/pool.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@ using trace::load;
 constinit trace::Pool pool;  // calls come before constructors
 std::uint64_t stream;
 bool given_up;
+pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 
 std::uint64_t now_ms() {
   timespec now;
@@ -104,6 +106,7 @@ bool has_chunks_left() {
 
 // What a dead server has left of this process. Full chunks are free then, and empty as those that a server frees.
 void save_rest(Save save) {
+  ::pthread_mutex_lock(&saving);
   for (std::uint32_t i = 0; i < pool.head().chunks; ++i) {
     const std::uint64_t owner = load(pool.owners()[i]);
     if ((owner & ~trace::kFull) != trace::owner_of(stream)) continue;
@@ -114,6 +117,7 @@ void save_rest(Save save) {
     if (is_saved) std::memset(pool.chunk(i), 0, trace::kChunkBytes);
     trace::store(pool.owners()[i], is_saved ? 0 : owner);
   }
+  ::pthread_mutex_unlock(&saving);
 }
 
 bool is_last() {
@@ -181,6 +185,7 @@ void settle(bool is_alone, Save save) {
 void forget_parent() {
   stream = 0;
   given_up = false;
+  saving = PTHREAD_MUTEX_INITIALIZER;
 }
 
 }  // namespace damaris::recorder::pool
