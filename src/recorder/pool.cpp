@@ -104,18 +104,14 @@ bool has_chunks_left() {
   return false;
 }
 
-// What a dead server has left of this process. Full chunks are free then, and empty as those that a server frees.
+// What a dead server has left of this process, but for chunks that threads still fill: those stay in the pool, for unify. The others are free
+// then, and empty as those that a server frees.
 void save_rest(Save save) {
   ::pthread_mutex_lock(&saving);
   for (std::uint32_t i = 0; i < pool.head().chunks; ++i) {
-    const std::uint64_t owner = load(pool.owners()[i]);
-    if ((owner & ~trace::kFull) != trace::owner_of(stream)) continue;
-    const bool is_full = owner != trace::owner_of(stream);
-    if (is_full && !trace::exchange(pool.owners()[i], owner, trace::owner_of(stream))) continue;  // another thread has it
-    const bool is_saved = save(pool.chunk(i));
-    if (!is_full) continue;
-    if (is_saved) std::memset(pool.chunk(i), 0, trace::kChunkBytes);
-    trace::store(pool.owners()[i], is_saved ? 0 : owner);
+    if (load(pool.owners()[i]) != (trace::owner_of(stream) | trace::kFull) || !save(pool.chunk(i))) continue;
+    std::memset(pool.chunk(i), 0, trace::kChunkBytes);
+    trace::store(pool.owners()[i], 0);
   }
   ::pthread_mutex_unlock(&saving);
 }

@@ -85,14 +85,11 @@ template <class Word, class Value>
 void store(Word& word, Value value) {
   __atomic_store_n(&word, static_cast<Word>(value), __ATOMIC_SEQ_CST);
 }
-// From `before` to `value`; false: another one was first.
-template <class Word>
-bool exchange(Word& word, Word before, Word value) {
-  return __atomic_compare_exchange_n(&word, &before, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
+// From 0 to `value`; false: another one was first.
 template <class Word>
 bool claim(Word& word, Word value) {
-  return exchange(word, Word{0}, value);
+  Word nobody = 0;
+  return __atomic_compare_exchange_n(&word, &nobody, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 // Sleeps while `word` holds `seen`, at most `ms`; may return early.
