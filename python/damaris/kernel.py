@@ -17,7 +17,7 @@ CALL = np.dtype(
     [("begin", "i8"), ("end", "i8"), ("parent", "i8"), ("offset", "i8"), ("bytes", "i8"), ("object", "u4"), ("thread", "u4"),
      ("function", "u2"), ("depth", "u1"), ("flags", "u1"), ("error", "i4")])  # fmt: skip
 REQUEST = np.dtype([("start", "i8"), ("done", "i8"), ("place", "i8"), ("bytes", "i8"), ("flags", "u4"), ("", "u4")])
-BLOCK = np.dtype([("call", "i8"), ("place", "i8"), ("bytes", "i8")])
+BLOCK = np.dtype([("call", "i8"), ("place", "i8"), ("bytes", "i8"), ("run", "i8")])
 LIBRARY = "libdamaris_trace.so"
 LAYERS = ("damaris", "server", "hdf5", "mpiio", "stdio", "posix", "mpi", "recorder")  # all before mpi do I/O
 CHUNK_HEAD = 64  # bytes

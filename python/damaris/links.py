@@ -1,6 +1,6 @@
 """Which call of a client a dataset that a server stores comes from: the table `links` of a store, and the branches of `calls`.
 
-Each block that a client publishes has a key: variable, step, source (the client's id) and block. The call that published it and the server's
+Each block that a client publishes has a key: the simulation's run, variable, step, source (the client's id) and block. The call that published it and the server's
 call that stores it both have it in the trace, so no clock is asked unless a program writes the same block twice.
 """
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from damaris.calls import Part, levels
 from damaris.kernel import Functions
 
-KEYED = np.dtype([("object", "i8"), ("step", "i8"), ("place", "i8"), ("time", "i8"), ("part", "i4"), ("call", "i8"), ("bytes", "i8")])
+KEYED = np.dtype([("run", "i8"), ("object", "i8"), ("step", "i8"), ("place", "i8"), ("time", "i8"), ("part", "i4"), ("call", "i8"), ("bytes", "i8")])
 
 
 @dataclass(slots=True)
@@ -38,6 +38,7 @@ class Links:
         call = blocks["call"]
         found = np.zeros(len(blocks), KEYED)
         found["object"], found["step"], found["place"] = part.objects[part.positions(call)], part.calls["offset"][call], blocks["place"]
+        found["run"] = blocks["run"]
         stores = self.is_server[part.calls["function"][call]]
         found["time"] = np.where(stores, part.calls["end"][call], part.calls["begin"][call]) + part.shift
         found["part"], found["call"], found["bytes"] = len(self.parts), call, blocks["bytes"]
@@ -86,7 +87,7 @@ class Links:
 
 def paired(written: np.ndarray, stored: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Each block that is stored with the last call before that wrote it."""
-    keys = np.concatenate([written, stored])[["object", "step", "place"]]
+    keys = np.concatenate([written, stored])[["run", "object", "step", "place"]]
     key = np.unique(keys, return_inverse=True)[1].reshape(-1)
     time = np.concatenate([written["time"], stored["time"]])
     rank = np.empty(len(time), np.int64)

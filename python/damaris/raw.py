@@ -62,28 +62,38 @@ def checksum(piece: stream_log.Piece) -> int:
     return found
 
 
+def pieces_of_servers(index: Path, entries: list[tuple]) -> Iterator[tuple[int, stream_log.Piece]]:
+    """Each with the number of its server, from 1."""
+    server = 0
+    for entry in entries:
+        server += entry[0] == stream_log.BEGIN
+        yield from ((server, piece) for piece in stream_log.places(index, [entry]))
+
+
 def of_log(index: Path) -> Iterator[tuple[tuple, Source]]:
-    """A process for each stream."""
+    """A process for each stream. Each server that went on with the log began to count streams anew."""
     header = stream_log.read_index(index)
-    streams: dict[int, Source] = defaultdict(lambda: Source(""))
-    for piece in stream_log.places(index, header.entries):
-        stream = streams[piece.stream]
+    streams: dict[tuple[int, int], Source] = defaultdict(lambda: Source(""))
+    for server, piece in pieces_of_servers(index, header.entries):
+        stream = streams[server, piece.stream]
         if not piece.file.exists() or checksum(piece) != piece.checksum:
             stream.damages.append(f"{piece.bytes} bytes at {piece.offset} of {piece.file.name} are damaged or missing")
         if piece.file.exists():
             stream.pieces.append((piece.file, piece.offset, piece.bytes))
-    for number, stream in streams.items():
-        stream.name = f"stream {number} of {index.name}"
+    for (server, number), stream in streams.items():
+        stream.name = f"stream {number} of server {server} of {index.name}"
         heads = [read(path, at, CHUNK_HEAD) for path, at, _ in stream.pieces]
-        pid, identity = next(filter(None, map(identity_of, heads)), ("", str(number)))
+        pid, identity = next(filter(None, map(identity_of, heads)), ("", f"{server}.{number}"))
         yield (header.host, pid, identity), stream
 
 
 def of_pool(path: Path, host: str) -> Iterator[tuple[tuple, Source]]:
-    """A process for each chunk of a pool that was put aside."""
+    """A process for each chunk of a pool that was put aside. One that its server was about to free has the size that the log gives it."""
     for at in range(0, path.stat().st_size, CHUNK):
-        if found := identity_of(read(path, at, CHUNK_HEAD)):
-            yield (host, *found), Source(f"{path.name} at byte {at}", [(path, at, CHUNK)])
+        head = read(path, at, CHUNK_HEAD)
+        if found := identity_of(head):
+            size = min(max(_HEAD.unpack(head)[2], CHUNK_HEAD), CHUNK)
+            yield (host, *found), Source(f"{path.name} at byte {at}", [(path, at, size)])
 
 
 def sources(run: Path) -> list[Source]:
@@ -125,6 +135,11 @@ class Pool:
         pids = {_POOL.unpack(head)[3], *(pid for pid, _, _ in _PROCESS.iter_unpack(processes))} - {0}
         return any(is_alive(pid) for pid in pids)
 
+    def server_start(self) -> int:
+        """What tells it from the pools of other servers of the recording on this host."""
+        head = read(self.path, 0, _POOL.size)
+        return _POOL.unpack(head)[5] if len(head) == _POOL.size else 0
+
     def copy(self, to: Path) -> None:
         """Those chunks that are not empty. One that the server takes away meanwhile is left out: it is in the log, which is read later."""
         with self.path.open("rb") as file, to.open("wb") as copy:
@@ -146,8 +161,10 @@ class Pool:
 
 
 def is_alive(pid: int) -> bool:
+    """A zombie with threads has lost its first one only."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return state not in "ZX" or int(fields[16]) > 1
     except (OSError, IndexError):
         return False
 
@@ -164,13 +181,15 @@ def collect(run: Path, recording: str) -> list[Path]:
     looks = []
     for number, pool in enumerate(pools(recording)):
         is_in_use = pool.is_in_use()
-        kept = run / "raw" / f"{socket.gethostname()}.{pool.path.name.removeprefix('damaris-recording-').replace('.', '-')}.pool"
+        kept = None
         try:
+            kept = run / "raw" / f"{socket.gethostname()}.{recording}-{pool.server_start()}.pool"
             pool.copy(kept)
             if not is_in_use:
                 pool.path.unlink()
         except FileNotFoundError:  # its server has just ended
-            kept.unlink(missing_ok=True)
+            if kept:
+                kept.unlink(missing_ok=True)
             continue
         if is_in_use:
             looks.append(kept)

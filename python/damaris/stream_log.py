@@ -18,7 +18,7 @@ from damaris.errors import Refused
 
 _HEADER = struct.Struct("<8sIIQi12s72s136sII")
 _ENTRY = struct.Struct("<IIqQQIIII")
-_BEGIN, _APPEND, _END = 1, 2, 3
+BEGIN, _APPEND, _END = 1, 2, 3
 _SUFFIX = ".stream-index"
 
 

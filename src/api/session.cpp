@@ -69,7 +69,7 @@ struct AtExit {
 
 Session::Session(const std::shared_ptr<shm::Region>& shared, std::shared_ptr<const model::Frame> frame, std::uint32_t slot, int id)
     : client_(std::make_unique<client::Client>(shared, frame, slot, id)), region_(shared), frame_(std::move(frame)), id_(id) {
-  tell_recorder_client(id);
+  tell_recorder_client(id, region_->header().run);
 }
 
 Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<const model::Frame>& frame, int id)
@@ -80,7 +80,7 @@ Session::Session(std::unique_ptr<server::Serving> server, const std::shared_ptr<
       id_(id) {
   client::try_claim(*server_->region(), 0, id);
   client_ = std::make_unique<client::Client>(server_->region(), frame, 0, id, [this] { return pump(); });
-  tell_recorder_client(id);
+  tell_recorder_client(id, region_->header().run);
 }
 
 // One of several waiting threads does the server's work; the others check again.

@@ -125,12 +125,14 @@ class Call {
   }
 
   // About a request of the call that has been written, see slot.hpp.
-  void add(trace::Auxiliary what, std::uint64_t handle, std::uint64_t bytes, std::int64_t place, std::uint8_t flags) const {
+  void add(trace::Auxiliary what, std::uint64_t handle, std::uint64_t bytes, std::int64_t place, std::uint8_t flags,
+           std::uint32_t object = 0) const {
     Thread& thread = this_thread;
     trace::Slot* const slot = is_written_ ? room_for(thread, 1) : nullptr;
     if (slot == nullptr) return;
     slot->begin = handle;
     slot->flags = flags;
+    slot->object = object;
     slot->bytes = bytes >= trace::kLong ? trace::kLong : static_cast<std::uint32_t>(bytes);
     slot->place = place;
     __atomic_store_n(&slot->function, static_cast<std::uint16_t>(what), __ATOMIC_RELEASE);

@@ -257,8 +257,9 @@ bool attach(Thread& thread) {
 }
 
 void append_chunk(Thread& thread) {
-  if (thread.refused) return;
+  if (thread.refused || !thread.is_attached) return;  // not attached: it was forked within this call
   const Undisturbed undisturbed;
+  const int error = errno;
   const void* const quiet = thread.quiet;
   thread.quiet = kEverything;
   if (thread.chunk == nullptr) {
@@ -268,6 +269,7 @@ void append_chunk(Thread& thread) {
   }
   if (!thread.refused && thread.end - thread.next <= kMostAtOnce) flush(thread);
   thread.quiet = quiet;
+  errno = error;
 }
 
 unsigned fill_level(const Thread& thread) {

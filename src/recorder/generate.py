@@ -221,7 +221,7 @@ def main():
     functions += [{"number": number, "name": name, "layer": "recorder", "kind": "control", "place": None} for number, name in enumerate(OWN, own)]
     (folder / "functions.json").write_text(json.dumps(functions, indent=1) + "\n")
     special = ("vfork", "_exit", "_Exit", "execve", "execv", "execvp", "execvpe", "execveat", "fexecve", "execl", "execlp", "execle",
-               "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "damaris_recorder_unobserved", "damaris_recorder_region_1", "damaris_recorder_client_1")  # fmt: skip
+               "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "damaris_recorder_unobserved", "damaris_recorder_region_1", "damaris_recorder_client_2")  # fmt: skip
     (folder / "exports.map").write_text("{\n  global:\n" + "".join(f"    {name};\n" for name in (*names, *special)) + "  local: *;\n};\n")
 
 

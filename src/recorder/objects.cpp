@@ -38,8 +38,8 @@ bool is_dropped(const char* path) {
 }
 
 std::size_t path_of(int descriptor, char* path, std::size_t room) {
-  char link[32];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  char link[40];  // /proc/self has no files when the first thread has left
+  std::snprintf(link, sizeof link, "/proc/thread-self/fd/%d", descriptor);
   const long got = ::syscall(SYS_readlinkat, AT_FDCWD, link, path, room - 1);
   path[got > 0 ? got : 0] = '\0';
   return got > 0 ? static_cast<std::size_t>(got) : 0;

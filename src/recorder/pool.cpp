@@ -1,6 +1,7 @@
 #include "recorder/pool.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@ using trace::load;
 constinit trace::Pool pool;  // calls come before constructors
 std::uint64_t stream;
 bool given_up;
+pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 
 std::uint64_t now_ms() {
   timespec now;
@@ -102,13 +104,16 @@ bool has_chunks_left() {
   return false;
 }
 
-// What a dead server has left of this process.
+// What a dead server has left of this process, but for chunks that threads still fill: those stay in the pool, for unify. The others are free
+// then, and empty as those that a server frees.
 void save_rest(Save save) {
+  ::pthread_mutex_lock(&saving);
   for (std::uint32_t i = 0; i < pool.head().chunks; ++i) {
-    const std::uint64_t owner = load(pool.owners()[i]);
-    if ((owner & ~trace::kFull) == trace::owner_of(stream) && save(pool.chunk(i)) && (owner & trace::kFull) != 0)
-      trace::store(pool.owners()[i], 0);
+    if (load(pool.owners()[i]) != (trace::owner_of(stream) | trace::kFull) || !save(pool.chunk(i))) continue;
+    std::memset(pool.chunk(i), 0, trace::kChunkBytes);
+    trace::store(pool.owners()[i], 0);
   }
+  ::pthread_mutex_unlock(&saving);
 }
 
 bool is_last() {
@@ -130,8 +135,10 @@ bool enter() {
   if (mine == nullptr) return false;
   stream = __atomic_add_fetch(&pool.head().last_stream, 1, __ATOMIC_SEQ_CST);
   trace::store(mine->stream, stream);
-  // One that closes looks for processes again afterwards.
-  return load(mine->pid) == ::getpid() && load(pool.head().closed) == 0;
+  // One that closes looks for processes again afterwards; the entry may have been that of a dead process with this pid.
+  if (load(mine->pid) == ::getpid() && load(pool.head().closed) == 0) return true;
+  stream = 0;
+  return false;
 }
 
 void* take() {
@@ -167,13 +174,14 @@ void settle(bool is_alone, Save save) {
   if (trace::PoolProcess* const mine = trace::enter(pool, ::getpid()); mine != nullptr) trace::store(mine->pid, 0);
   stream = 0;
   trace::ring(pool.head().filled);
-  if (is_last()) wait_for(pool.head().ended, [] { return load(pool.head().ended) != 0; });
+  if (is_last()) wait_for(pool.head().ended, [] { return load(pool.head().ended) != 0 || !is_last(); });
 }
 
 // The child has the mapping, too.
 void forget_parent() {
   stream = 0;
   given_up = false;
+  saving = PTHREAD_MUTEX_INITIALIZER;
 }
 
 }  // namespace damaris::recorder::pool

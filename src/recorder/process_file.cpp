@@ -1,6 +1,7 @@
 #include "recorder/process_file.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,6 +35,7 @@ struct File {
 };
 constexpr File kNone = {{}, -1, 0, 0, 0, 0, 0, 0, 0};
 File file = kNone;
+pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 std::uint64_t clock_ns(clockid_t clock) {
   timespec now;
@@ -113,14 +115,20 @@ bool begin() {
   return true;
 }
 
+// Threads that save chunks of a dead server come at once.
 bool open() {
-  if (file.inode != 0) return true;
-  file.descriptor = open_path(O_CREAT | O_EXCL);
+  ::pthread_mutex_lock(&opening);
   struct stat facts = {};
-  if (::fstat(file.descriptor, &facts) != 0) return false;
-  file.device = facts.st_dev;
-  file.inode = facts.st_ino;
-  return true;
+  if (file.inode == 0) {
+    file.descriptor = open_path(O_CREAT | O_EXCL);
+    if (::fstat(file.descriptor, &facts) == 0) {
+      file.device = facts.st_dev;
+      file.inode = facts.st_ino;
+    }
+  }
+  const bool is_open = file.inode != 0;
+  ::pthread_mutex_unlock(&opening);
+  return is_open;
 }
 
 std::uint64_t identity() { return file.identity; }
@@ -157,7 +165,7 @@ bool append(const void* chunk) {
 void describe_process() {
   static char text[8192], program[4096];  // under the lock; a signal handler may have a small stack
   char host[65] = {};
-  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
+  if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
   ::gethostname(host, sizeof host - 1);
   const int length = std::snprintf(
       text, sizeof text, "pid=%d\nparent=%d\nhost=%s\nrank=%s\nranks=%s\nprogram=%s\nmonotonic=%llu\nrealtime=%llu\n", ::getpid(),
@@ -185,6 +193,7 @@ void describe_end(const char* how, std::uint64_t unrecorded) {
 void forget_parent() {
   if (file.descriptor >= 0 && is_ours(file.descriptor)) ::syscall(SYS_close, file.descriptor);
   file = kNone;
+  opening = PTHREAD_MUTEX_INITIALIZER;
   objects::forget_all();
 }
 

@@ -17,7 +17,8 @@ namespace {
 Handles<> objects_of_regions;
 const Forgetting forgetting{[] { objects_of_regions.forget(); }};
 
-int client = -1;  // of this process; -1: it is none
+int client = -1;    // of this process; -1: it is none
+std::uint32_t run;  // of the simulation
 
 std::uint32_t object_of(const trace::Region& region) {
   char text[1024], plain[512];
@@ -37,12 +38,15 @@ std::uint16_t number_of(const char* call) {
 }  // namespace
 
 void damaris::recorder::tell_block(const Call& call, std::int32_t block, std::uint64_t bytes) {
-  if (client >= 0 && bytes > 0) call.add(trace::of_block, bytes, 0, trace::message(client, block), 0);
+  if (client >= 0 && bytes > 0) call.add(trace::of_block, bytes, 0, trace::message(client, block), 0, run);
 }
 
 extern "C" {
 
-__attribute__((visibility("default"))) void damaris_recorder_client_1(int id) { client = id; }
+__attribute__((visibility("default"))) void damaris_recorder_client_2(int id, std::uint64_t of_run) {
+  client = id;
+  run = static_cast<std::uint32_t>(of_run ^ of_run >> 32);
+}
 
 __attribute__((visibility("default"))) int damaris_recorder_region_1(const trace::Region* region, int (*body)(void*),
                                                                      void* argument) {
@@ -56,7 +60,8 @@ __attribute__((visibility("default"))) int damaris_recorder_region_1(const trace
   call.returned(result < 0, result);
   call.write(number, object, call.failed ? 0 : region->bytes, region->step);
   for (std::size_t i = 0; i < region->block_count; ++i)
-    call.add(trace::of_block, region->blocks[i].bytes, 0, trace::message(region->blocks[i].source, region->blocks[i].block), 0);
+    call.add(trace::of_block, region->blocks[i].bytes, 0, trace::message(region->blocks[i].source, region->blocks[i].block), 0,
+             run);
   call.end();
   return result;
 }

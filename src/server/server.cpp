@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/states.hpp"
@@ -39,6 +40,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       intake_(model_, region_, infos_, handover_, failures_) {
   if (work_.index() == 0)
     for (const std::string& sentence : model_->old_words) log_line(LogLevel::warning, sentence);
+  tell_recorder_client(-1, region_->header().run);
   region_->set_ready();
 }
 

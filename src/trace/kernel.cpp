@@ -188,7 +188,7 @@ void split_blocks(dt_trace& found, std::vector<trace::RequestSlot>& slots) {
   const auto first =
       std::stable_partition(slots.begin(), slots.end(), [](const auto& one) { return one.slot.function != trace::of_block; });
   for (auto one = first; one != slots.end(); ++one)
-    found.blocks.push_back({static_cast<std::int64_t>(one->call), one->slot.place, one->slot.begin});
+    found.blocks.push_back({static_cast<std::int64_t>(one->call), one->slot.place, one->slot.begin, one->slot.object});
   slots.erase(first, slots.end());
 }
 

@@ -53,6 +53,7 @@ typedef struct dt_block {
   int64_t call;   /* its index */
   int64_t place;  /* (source << 32) + block */
   uint64_t bytes; /* of the block that the call moved */
+  uint64_t run;   /* of its simulation */
 } dt_block;
 
 typedef struct dt_trace dt_trace;

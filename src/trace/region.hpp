@@ -25,8 +25,8 @@ struct Region {
 
 // Calls `body` with `argument`, which must not throw, and returns what it returns: negative for a failure.
 using RunRegion = int(const Region* region, int (*body)(void* argument), void* argument);
-// From now on the calls of this process are those of the client `id`.
-using TellClient = void(int id);
-inline constexpr char kRunRegion[] = "damaris_recorder_region_1", kTellClient[] = "damaris_recorder_client_1";
+// From now on the calls of this process are those of the client `id`, -1 for a server, of the run `run` of a simulation.
+using TellClient = void(int id, std::uint64_t run);
+inline constexpr char kRunRegion[] = "damaris_recorder_region_1", kTellClient[] = "damaris_recorder_client_2";
 
 }  // namespace damaris::trace

@@ -39,7 +39,7 @@ enum Auxiliary : std::uint16_t {
   requested = 4,  // the call has made it
   completed = 5,  // the call has waited for it; of what was received `place` is (source, tag). `flags`: its Completion
   // Of the call before it in its thread, of the layers damaris and server: it moved `begin` bytes of the block `place`, (source, block), of
-  // its variable and step. One for each block.
+  // its variable and step; `object`: the run of the simulation, folded. One for each block.
   of_block = 6,
   kFirstCall = 16,
 };

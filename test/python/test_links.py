@@ -6,8 +6,8 @@ from raw_files import DESCRIPTION, about, call, chunk, message, process, slot, t
 OF_BLOCK = 6
 
 
-def block(source, number, count):
-    return slot(OF_BLOCK, begin=count, place=message(source, number))
+def block(source, number, count, simulation=0):
+    return slot(OF_BLOCK, begin=count, place=message(source, number), object=simulation)
 
 
 def variable(name, object=1):
@@ -18,9 +18,10 @@ def variable(name, object=1):
 def client(run, number):
     """Writes the file of client `source`: each write is (begin, step, block, bytes) of the variable u."""
 
-    def make(source, *writes):
-        slots = b"".join(call(number("dc_write_block"), begin, begin + 10, object=1, bytes=size, place=step) + block(source, which, size) for begin, step, which, size in writes)
-        write(run, chunk(process(pid=source, rank=source, ranks=3) + variable("u") + slots, identity=1 + source), name=f"node.{source}.1")
+    def make(source, *writes, simulation=0, pid=None):
+        pid = source if pid is None else pid
+        slots = b"".join(call(number("dc_write_block"), begin, begin + 10, object=1, bytes=size, place=step) + block(source, which, size, simulation) for begin, step, which, size in writes)
+        write(run, chunk(process(pid=pid, rank=pid, ranks=3) + variable("u") + slots, identity=1 + pid), name=f"node.{pid}.1")
 
     return make
 
@@ -32,7 +33,7 @@ def server(run, number):
     def make(*datasets, name="u"):
         slots = b""
         for begin, step, blocks in datasets:
-            size = sum(count for *_, count in blocks)
+            size = sum(count for _, _, count, *_ in blocks)
             slots += call(number("pwrite"), begin + 1, begin + 50, depth=2, bytes=size, place=0)
             slots += call(number("write_dataset"), begin, begin + 80, depth=1, object=1, bytes=size, place=step)
             slots += b"".join(block(*one) for one in blocks)
@@ -67,6 +68,13 @@ def test_variable_step_source_and_block_tell_blocks_apart(client, server, rows):
     client(1, (20, 1, 0, 4))
     server((200, 1, [(0, 1, 2)]), (300, 2, [(0, 0, 3)]), (400, 1, [(1, 0, 4), (0, 0, 1)]), (500, 7, [(0, 0, 1)]))
     assert rows(LINKS) == [(2, 0, 30, 200), (3, 0, 50, 300), (1, 0, 10, 400), (4, 1, 20, 400)]
+
+
+def test_simulations_with_the_same_names_and_clients_are_told_apart(client, server, rows):
+    client(0, (10, 1, 0, 5), simulation=1)
+    client(0, (20, 1, 0, 5), simulation=2, pid=1)
+    server((200, 1, [(0, 0, 5, 1)]), (300, 1, [(0, 0, 5, 2)]), (400, 1, [(0, 0, 5, 3)]))
+    assert rows(LINKS) == [(5, 0, 10, 200), (5, 1, 20, 300)]
 
 
 def test_a_block_that_is_written_twice_is_that_of_the_last_call_before(client, server, rows):

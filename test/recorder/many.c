@@ -69,7 +69,8 @@ int main(int count, char** words) {
     if (i == calls / 2) MPI_Barrier(MPI_COMM_WORLD);
     if (i == calls / 2) happen(event, rank, process);
     if (i == calls / 2 || i % 1000 == 0) MPI_Barrier(MPI_COMM_WORLD);
-    if (pwrite(file, bytes, 10 + (size_t)(rank + i) % 50, i % 1000 * 50) < 0) return 1;
+    errno = 0;
+    if (pwrite(file, bytes, 10 + (size_t)(rank + i) % 50, i % 1000 * 50) < 0 || errno != 0) return 1;
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank % 2 == 0 && strcmp(event, "ranks killed") == 0) kill(getpid(), SIGKILL);

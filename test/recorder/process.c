@@ -16,26 +16,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "process.h"
+
 extern char** environ;
 static char* self;
 static const char bytes[1000];
 
-static void fail(const char* what) {
+void fail(const char* what) {
   perror(what);
   exit(99);
 }
 
-static int open_new(const char* name) {
+int open_new(const char* name) {
   const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (file < 0) fail(name);
   return file;
 }
 
-static void put(int file, size_t count) {
+void put(int file, size_t count) {
   if (write(file, bytes, count) != (ssize_t)count) fail("write");
 }
 
-static void write_file(const char* name, size_t count) {
+void write_file(const char* name, size_t count) {
   const int file = open_new(name);
   put(file, count);
   close(file);
@@ -48,7 +50,7 @@ static void write_often(const char* name, int calls) {
   close(file);
 }
 
-static int wait_for(pid_t child) {
+int wait_for(pid_t child) {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child) fail("waitpid");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
@@ -369,6 +371,9 @@ static const struct {
     {"without_standard", without_standard},
     {"threaded", threaded},
     {"second_thread", second_thread},
+    {"forks_inside", forks_inside},
+    {"first_thread_leaves", first_thread_leaves},
+    {"server_leaves", server_leaves},
     {"closed_range", closed_range},
     {"killed", killed},
     {"without_descriptors", without_descriptors},
@@ -387,10 +392,7 @@ static const struct {
 
 int main(int count, char** words) {
   self = words[0];
-  if (count == 3 && strcmp(words[1], "writes") == 0) {
-    write_file(words[2], 20);
-    return 0;
-  }
+  if (count == 3 && strcmp(words[1], "writes") == 0) return write_file(words[2], 20), 0;
   for (size_t i = 0; count == 2 && i < sizeof cases / sizeof cases[0]; ++i)
     if (strcmp(words[1], cases[i].name) == 0) return cases[i].run();
   fprintf(stderr, "recorded_process: no case '%s'\n", count > 1 ? words[1] : "");

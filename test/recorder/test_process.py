@@ -19,6 +19,8 @@ CASES = {
     "without_descriptors": {"before": 30, "opened": 300_037},
     "closed_range": {"before": 30, "after": 300_000},
     "threaded": THREADS,
+    "forks_inside": {"before": 10, "child": 50},
+    "first_thread_leaves": {"after": 1000},
     "killed": {"posix": 150_000, "stdio": 30_000},
     "ends_at_once": {"written": 40},
     "aborts": {"written": 50},

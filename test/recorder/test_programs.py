@@ -2,11 +2,12 @@
 
 import os
 import re
+import shlex
 import sys
 from collections import Counter
 
 import pytest
-from recorded import BUILD, FLAVOUR, PROGRAMS, both, record, run
+from recorded import BUILD, FLAVOUR, PROGRAMS, both, launched, record, run
 
 import damaris
 from damaris.facts import Facts
@@ -230,6 +231,25 @@ def down_to_the_file(recorded):
     for rank in (0, 1):
         of_client = dict(row[-2:] for row in store.ask(f"Latency Breakdown Inclusive [{rank}]").fetchall())
         assert 0 < of_client["posix"] < of_client["server"], of_client
+
+
+@pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")
+def test_two_simulations_at_once(tmp_path):
+    """Their variables, steps and clients have the same names and numbers."""
+    sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/examples/cm1")
+    from run_cm1 import prepare
+
+    settings = {"nx": 30, "ny": 26, "nz": 20, "dtl": 6.0, "timax": 12.0, "tapfrq": 12.0, "statfrq": 12.0, "zd": 8000.0, "backend": "damaris"}
+    for name in "ab":
+        (tmp_path / "work" / name).mkdir(parents=True)
+        prepare(tmp_path / "work" / name, settings)
+    one = shlex.join(launched([os.environ["CM1_PROGRAM"]], 3))
+    recorded = record(["sh", "-c", f"(cd a && {one}) & (cd b && {one}) & wait"], tmp_path, env={**os.environ, "DAMARIS_LOG": "off"})
+    [(links, wrong)] = recorded.tables.query("""select count(*), count(*) filter (server.parent <> client.parent) from links
+        join calls c on c.id = call join processes server on server.id = c.process
+        join calls w on w.id = writer join processes client on client.id = w.process""").fetchall()
+    assert links > 0 and wrong == 0
+    assert recorded.one("select count(distinct processes.parent) from processes join calls c on c.process = processes.id where c.layer = 'server'") == 2
 
 
 @pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")

@@ -43,6 +43,16 @@ def test_runs_one_after_the_other_have_one_log(tmp_path):
     settled(served)
 
 
+def test_a_server_goes_on_with_the_log_of_one_that_has_ended(tmp_path):
+    """A script that each rank runs may record several programs."""
+    environment = {**os.environ, "PMIX_NAMESPACE": "one job"}
+    for times in (1, 2, 3):
+        served = record([PROGRAMS / "recorded_process", "ends_at_once"], tmp_path, options=["--server"], env=environment)
+        settled(served)
+        assert served.one("select sum(bytes)::bigint from calls where kind = 'write'") == times * CASES["ends_at_once"]["written"]
+    assert served.one("select count(distinct process) from calls") == 3 and len(raw(served)) == 2
+
+
 @mpi
 @pytest.mark.parametrize("options", [[], ["--server"]])
 def test_all_flush_at_the_same_collective_call(options, tmp_path):

@@ -1,11 +1,23 @@
 """Recordings through a server of the node: whatever dies, is stopped or damaged, nothing is lost, or the loss is told."""
 
 import os
+import struct
+import time
+from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
+from damaris.raw import CHUNK
 from recorded import FLAVOUR, PROGRAMS, record
 from served import expected, pools, raw, settled, writes
 from test_process import CASES, STATUS
+
+
+
+def is_closed(pool):
+    """Whether its server has given up."""
+    with pool.open("rb") as file:
+        return struct.unpack_from("<I", file.read(64), 40) != (0,)
+
 
 mpi = pytest.mark.skipif(FLAVOUR == "OFF", reason="SKIP: this build has no MPI")
 
@@ -35,6 +47,13 @@ def test_the_server_is_killed_in_the_middle(tmp_path):
     settled(served)
 
 
+def test_chunks_that_a_process_saves_for_a_dead_server_are_used_again(tmp_path):
+    served = record([PROGRAMS / "recorded_process", "server_leaves"], tmp_path, options=["--server", "--chunks", "1"])
+    assert served.status == 0, served.err
+    assert served.written()["much"] == 5 * 75_000
+    settled(served)
+
+
 def test_the_server_and_the_process_are_killed(tmp_path):
     served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
     assert served.status == -9 and len(pools(served)) == 1
@@ -43,6 +62,39 @@ def test_the_server_and_the_process_are_killed(tmp_path):
     assert any(name.endswith(".pool") for name in raw(served))
     (served.recording / "store/store.json").unlink()  # the raw files have it all
     assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+
+
+def test_a_server_is_killed_between_storing_chunks_and_freeing_them(tmp_path):
+    served = record([PROGRAMS / "recorded_many_alone", "60000", "both killed"], tmp_path, options=["--server"])
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+    [pool] = (served.recording / "raw").glob("*.pool")
+    chunks = bytearray(pool.read_bytes())
+    for at in range(0, len(chunks), CHUNK):  # as the server does: the log has no empty slots
+        chunks[at + 12 : at + 16] = (-(-len(chunks[at : at + CHUNK].rstrip(b"\0")) // 32) * 32).to_bytes(4, "little")
+    pool.write_bytes(chunks)
+    assert writes(served) == [(None, *expected(1, 60000)[0][1:])]
+    settled(served)
+
+
+def test_chunks_that_no_disk_takes_stay_when_the_job_goes_on(tmp_path):
+    environment = {**os.environ, "PMIX_NAMESPACE": "one job", "DAMARIS_RECORDING_WAIT_MS": "50"}
+    command = [PROGRAMS / "recorded_many_alone", "200000", "none"]
+    refused = record(command, tmp_path, options=["--server"], env=environment, preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (4 << 20, 4 << 20)))
+    assert refused.status == 0
+    [pool] = pools(refused)
+    while not is_closed(pool):
+        time.sleep(0.01)
+    served = record(command, tmp_path, options=["--server"], env=environment)
+    assert served.one("select count(*) from calls where function = 'pwrite'") == 400_000
+    settled(served)
+
+
+def test_pools_of_several_servers_that_were_killed_are_all_kept(tmp_path):
+    environment = {**os.environ, "PMIX_NAMESPACE": "one job"}
+    for times in (1, 2):
+        served = record([PROGRAMS / "recorded_many_alone", "10000", "both killed"], tmp_path, options=["--server"], env=environment)
+        assert served.one("select count(*) from calls where function = 'pwrite'") == times * 10_000
+    settled(served)
 
 
 def test_a_full_pool_of_a_server_that_does_nothing_makes_files(tmp_path):

@@ -9,9 +9,9 @@ trace::RunRegion* find_recorder() noexcept {
   return found;
 }
 
-void tell_recorder_client(int id) noexcept {
+void tell_recorder_client(int id, std::uint64_t run) noexcept {
   const auto tell = reinterpret_cast<trace::TellClient*>(::dlsym(RTLD_DEFAULT, trace::kTellClient));
-  if (tell != nullptr) tell(id);
+  if (tell != nullptr) tell(id, run);
 }
 
 }  // namespace damaris

@@ -3,6 +3,7 @@
 // Before it: `damaris record`, which preloads the recorder. After it: trace/region.hpp.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 
 #include "trace/region.hpp"
@@ -12,7 +13,8 @@ namespace damaris {
 
 // nullptr without a recorder.
 trace::RunRegion* find_recorder() noexcept;
-void tell_recorder_client(int id) noexcept;
+// -1: a server.
+void tell_recorder_client(int id, std::uint64_t run) noexcept;
 
 // Returns what `body` returns, negative for a failure, or throws what it throws.
 template <class Body>

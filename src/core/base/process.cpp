@@ -18,7 +18,10 @@ namespace {
 
 struct Stat {
   char state = 0;
+  int threads = 0;
   std::uint64_t start_time = 0;
+  // It is a zombie, too, when its first thread has left and others go on.
+  bool is_dead() const noexcept { return (state == 'Z' || state == 'X') && threads < 2; }
 };
 
 // True if a process, possibly a zombie, has that pid.
@@ -26,7 +29,7 @@ bool has_number(std::int32_t pid) noexcept { return ::kill(pid, 0) == 0 || errno
 
 enum class Lookup { found, none, unreadable };
 
-// Reads fields 3 and 22 of /proc/<pid>/stat. The command in field 2 may contain blanks and parentheses, so parsing starts at the last ')'.
+// Reads fields 3, 20 and 22 of /proc/<pid>/stat. The command in field 2 may contain blanks and parentheses, so parsing starts at the last ')'.
 // None: no process has that pid. Unreadable: no descriptor or memory left, no /proc, or /proc hides the process (hidepid).
 Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   char path[64];
@@ -40,8 +43,8 @@ Lookup read_stat(std::int32_t pid, Stat& stat) noexcept {
   text[length] = '\0';
   const char* rest = std::strrchr(text, ')');
   unsigned long long start = 0;
-  if (rest == nullptr || std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                                     &stat.state, &start) != 2)
+  if (rest == nullptr || std::sscanf(rest + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %*s %llu",
+                                     &stat.state, &stat.threads, &start) != 3)
     return Lookup::unreadable;
   stat.start_time = start;
   return Lookup::found;
@@ -93,7 +96,7 @@ bool is_alive(const ProcessId& process) noexcept {
   const Lookup look = read_stat(process.pid, stat);
   if (look == Lookup::unreadable) return has_number(process.pid);  // a living process must not be taken for dead
   if (look == Lookup::none) return false;
-  if (stat.state == 'Z' || stat.state == 'X') return false;
+  if (stat.is_dead()) return false;
   return process.start_time == 0 || stat.start_time == process.start_time;
 }
 

@@ -33,8 +33,8 @@ constexpr ProcessId process_of(std::uint64_t word) noexcept {
 // Works for any process; 0 if unknown.
 std::uint64_t start_time_of(std::int32_t pid) noexcept;
 
-// For visible processes only. Reads /proc: a zombie or a process with a different start time is dead. Keeps no descriptor. If /proc cannot
-// be read (no descriptor left, no /proc, or it hides the process), any process with that pid counts as alive.
+// For visible processes only. Reads /proc: a zombie whose threads have all ended, or a process with a different start time, is dead. Keeps
+// no descriptor. If /proc cannot be read (no descriptor left, no /proc, or it hides the process), any process with that pid counts as alive.
 bool is_alive(const ProcessId& process) noexcept;
 
 // Watches one process through a pidfd, which reports its death at once and costs two system calls per check. If the program has closed the

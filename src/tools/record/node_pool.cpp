@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -92,6 +93,10 @@ trace::Pool mapped(int file, std::size_t bytes) {
 // Room for the pool that is there for certain: without it a later write is a signal.
 std::size_t make_room(int file, std::size_t wanted) {
   struct statvfs space = {};
+  rlimit limit = {};  // a file that is larger is a signal
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    wanted = std::min<std::size_t>(wanted,
+                                   (limit.rlim_cur - std::min<rlim_t>(limit.rlim_cur, trace::kFirstChunkAt)) / trace::kChunkBytes);
   if (::fstatvfs(file, &space) == 0)
     wanted = std::min<std::size_t>(wanted, space.f_bavail * space.f_frsize / 2 / trace::kChunkBytes);
   for (std::size_t chunks = std::min(wanted, trace::kMostChunks); chunks > 0; chunks /= 2)
@@ -123,8 +128,10 @@ bool is_served(const trace::Pool& pool) {
     std::memcpy(head.magic, trace::kPoolMagic, sizeof head.magic);
     say("r");
     ::close(ready);
-    if (server.run()) ::unlink(path.c_str());
-    trace::ring(head.ended);
+    if (server.run()) {
+      ::unlink(path.c_str());
+      trace::ring(head.ended);
+    }
   } catch (const Error& error) {
     say(error.sentence());
   } catch (const std::exception& error) {
