@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
 from collections import Counter, defaultdict
@@ -59,6 +60,7 @@ class Advice:
 
     def as_dict(self) -> dict:
         return asdict(self) | {"ways": [asdict(one) | ({"median_seconds": one.middle} if one.seconds else {}) for one in self.ways]}
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def bursts(process: Process) -> Iterator[dict[int, int]]:
@@ -89,9 +91,18 @@ def replayed(words: list[str]) -> dict:
     program = next((place for place in (libraries().parent / "bin", libraries().parents[1] / "bin") if (place / "damaris-replay").exists()), None)
     if program is None:
         raise Refused(f"damaris-replay is not beside '{libraries()}'; build or install damaris again")
+    # Signals wait until the child is known: otherwise one could end this process alone.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     with tempfile.TemporaryFile("w+") as said:
-        with subprocess.Popen([program / "damaris-replay", *words, "--json", "-"], stdout=subprocess.PIPE, stderr=said, text=True, start_new_session=True) as child:
+        try:
+            child = subprocess.Popen([program / "damaris-replay", *words, "--json", "-"], stdout=subprocess.PIPE, stderr=said, text=True,
+                                     start_new_session=True, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before))  # fmt: skip
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            raise
+        with child:
             try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 printed, _ = child.communicate()
             except BaseException:
                 child.terminate()
