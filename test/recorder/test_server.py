@@ -83,8 +83,9 @@ def test_a_client_of_damaris(tmp_path):
     assert 3 <= len(raw(served)) <= 6
     of_clients = [[row for row in counts(one) if row[1] == "damaris"] for one in (alone, served)]
     assert of_clients[0] == of_clients[1] and of_clients[0]
-    of_server = [[row for row in counts(one) if row[2] in ("H5Dwrite", "H5Fcreate")] for one in (alone, served)]
-    assert [(row[0], row[4], row[5]) for row in of_server[0]] == [(row[0], row[4], row[5]) for row in of_server[1]] and of_server[0]
+    # Of the steps' files; how often the views of the run are made anew depends on time.
+    of_server = [{row[3] for row in counts(one) if row[2] == "pwrite" and re.search(r"\.i\d+\.h5$", row[3] or "") and row[5] > 1_000_000} for one in (alone, served)]
+    assert of_server[0] == of_server[1] and len(of_server[0]) == 2
     settled(served)
 
 
