@@ -10,7 +10,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-// The index of a dataset's chunks takes 2.1 KB of the file: what is not larger than this, in bytes of the variable, stays contiguous.
+// The index of a dataset's chunks takes 2.1 KB of the file, more than compression saves of so few bytes of the variable: it stays contiguous.
 constexpr std::uint64_t kSmallBytes = 4096;
 
 bool is_compressed(const Piece& piece) {
