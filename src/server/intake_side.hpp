@@ -76,6 +76,8 @@ class IntakeSide {
   bool has_messages() const;
   // True if a later pass may have work even without a new message.
   bool busy() const;
+  // Global instances of a step up to `last` are undecided, or have not run.
+  bool has_globals(std::int64_t last) const noexcept { return signals_.pending(last); }
   std::int64_t completed() const noexcept { return completed_; }
   // The lowest step, complete or not, that the plugins are not done with.
   std::optional<std::int64_t> lowest_unprocessed() const { return ledger_.lowest_unprocessed(); }

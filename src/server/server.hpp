@@ -37,7 +37,9 @@ class Server final : public Serving {
   bool finished() override;
   bool is_refused() override {
     const bool log_alone = intake_.refuses_logs() && !work_.waits();
-    return (work_.is_refused() || log_alone) && work_.agreed(region_->header().last_complete.load(std::memory_order_relaxed));
+    if (!work_.is_refused() && !log_alone) return false;
+    const std::int64_t ended = region_->header().last_complete.load(std::memory_order_relaxed);
+    return work_.agreed(ended) && !intake_.has_globals(ended);  // an agreement may come in the same look as the decisions before it
   }
   std::optional<Unstored> unstored() const override;
   bool busy() override { return state_ != State::broken && (intake_.busy() || !work_.agreed(intake_.completed())); }

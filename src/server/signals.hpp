@@ -45,8 +45,10 @@ class Signals {
   void complete(std::int64_t step);
   // The server is stopping: incomplete instances stay incomplete.
   void stop() noexcept { stopped_ = true; }
-  // True while global instances hold a step.
-  bool pending() const noexcept { return !waiting_.empty() || !running_.empty(); }
+  // True while global instances hold a step up to `last`.
+  bool pending(std::int64_t last = kAllSteps) const noexcept {
+    return (!waiting_.empty() && waiting_.begin()->first.step <= last) || (!running_.empty() && running_.begin()->step <= last);
+  }
 
  private:
   // Undecided. Expired only after the work side has looked for decisions since the deadline: in a long call it cannot.
