@@ -89,6 +89,8 @@ TEST_CASE("damaris verify says whether a run goes on, was killed or has ended, a
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   verified(3, "STILL RUNNING: 1 step, 0 so far");
+  // A step is durable before the views show it; the kill must come after both.
+  REQUIRE(wait_until([&] { return std::filesystem::exists(out + ".h5") && std::filesystem::exists(out + ".xmf"); }));
   const shm::FoundRegion region = run.region();
   const ProcessWatch watch(region.server);
   ::kill(region.server.pid, SIGKILL);
