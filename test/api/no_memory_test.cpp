@@ -108,7 +108,7 @@ void write_step(ShortRun& run, int step, bool signals) {
   run([&] { return dc_set_time(step, step + 0.5); });
   if (signals) run([&] { return dc_signal("seen", step); });
   run([&] { return dc_end_iteration(step); });
-  run([&] { return dc_flush(step, 5000); });
+  run([&] { return dc_flush(step, 60'000); });
 }
 
 struct Result {

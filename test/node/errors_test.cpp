@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "node.hpp"
 
@@ -15,21 +16,21 @@ TEST_CASE(
   Node node(model, 1);
   node.start();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
-  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
   Status report = node.client(0).end_iteration(1);  // a quick server has reported it by then
-  if (report.code == DC_OK) report = node.client(0).flush(1, 5000);
+  if (report.code == DC_OK) report = node.client(0).flush(1, 60'000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(report.message == "plugin 'recorder' failed at step 1: it was asked to fail at this step");
   CHECK(node.client(0).status().last_durable == 0);
   CHECK(node.client(0).end_iteration(2).code == DC_OK);
-  CHECK(node.client(0).flush(2, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(2, 60'000).code == DC_OK);
   CHECK(node.client(0).status().last_complete == 2);
   CHECK(node.client(0).status().last_durable == 2);
   // The step itself is never reported as durable.
-  const Status again = node.client(0).flush(1, 5000);
+  const Status again = node.client(0).flush(1, 60'000);
   CHECK(again.code == DC_E_EARLIER_IO);
   CHECK(again.message == "step 1 is not durable, or not as a whole: it was given up, as an earlier call has said");
-  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
   CHECK(node.client(0).status().first_error == DC_E_IO);
   CHECK(node.stop().code == DC_E_IO);
 }
@@ -54,7 +55,10 @@ TEST_CASE("rule 4: a client that waits for a server that is blocked in a plugin 
   node.client(0).signal("slow", 0);
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.client(0).end_iteration(0);
-  const Error error = error_of([&] { node.client(0).flush(0, 2'000); });
+  const Deadline deadline = Deadline::after_ms(60'000);
+  const auto is_held = [&] { return shm::busy_with(node.region().header()).what.find("action 'hold'") == 0; };
+  while (!is_held() && !deadline.passed()) std::this_thread::yield();
+  const Error error = error_of([&] { node.client(0).flush(0, 200); });
   CHECK(error.code() == DC_E_TIMEOUT);
   CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for ") != std::string::npos);
   node.folder().write("log.go", "");

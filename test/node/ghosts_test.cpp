@@ -26,7 +26,7 @@ TEST_CASE("a shape smaller than its ghost zones is refused, an empty one has non
   set(3);
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, data) == DC_OK);
   CHECK(node.client(0).end_iteration(1).code == DC_OK);
-  CHECK(node.client(0).flush(1, 5'000).code == DC_OK);
+  CHECK(node.client(0).flush(1, 60'000).code == DC_OK);
   CHECK(node.client(0).status().buffer_used_bytes == 0);
   node.stop();
   CHECK(node.lines("vec:0.0=0").size() == 1);

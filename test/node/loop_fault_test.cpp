@@ -34,6 +34,7 @@ class FaultyCoordinator : public server::SingleCoordinator {
 model::Model storing_model(const std::string& spill) {
   model::Model model = node_model();
   model.architecture.buffer_bytes = 12 * 1024;
+  model.architecture.buffer_timeout_ms = 60'000;  // for the server, which spills
   model.architecture.spill = spill;
   model.architecture.spill_bytes = 1 << 30;
   add_recorder(model, true);
@@ -52,7 +53,7 @@ std::string run_until(const Throw& fault, const std::string& region_name, const 
   const auto small = [&](std::int64_t step, int block) { client.write(client.shapes().find("small"), step, block, kFour); };
   small(0, 0);
   client.end_iteration(0);
-  client.flush(0, 5'000);
+  client.flush(0, 60'000);
   for (int block = 0; block < blocks; ++block) small(1, block);
   faulty = true;
   loop.join();

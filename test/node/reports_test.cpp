@@ -66,6 +66,7 @@ TEST_CASE("rule 8: flush returns the failure of its step, however many reports c
 
 TEST_CASE("rule 8: finalize returns all that the server has to report, also what its mailbox has no room for") {
   model::Model model = node_model();
+  model.architecture.finalize_timeout_ms = 60'000;  // a client that takes its reports late is waited for
   add_recorder(model);
   Node node(model, 1);
   constexpr int kBlocks = 40;

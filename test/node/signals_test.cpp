@@ -41,7 +41,7 @@ TEST_CASE("rule 3: an instance that is incomplete when its step completes is rep
   node.client(0).signal("tick", 0);
   node.client(0).end_iteration(0);
   node.client(1).end_iteration(0);
-  const Status report = node.client(0).flush(0, 5000);
+  const Status report = node.client(0).flush(0, 60'000);
   CHECK(report.code == DC_E_EARLIER_IO);
   CHECK(report.message == "event 'tick' (instance 0) of step 0 was discarded: not sent by client 1 before the step ended");
   // The next step starts counting anew.
@@ -120,7 +120,7 @@ TEST_CASE("rule 3: a client that has finalized is not waited for, even by a sign
   CHECK(node.client(1).finalize().code == DC_OK);
   node.client(0).signal("look", 1);
   CHECK(node.client(0).end_iteration(1).code == DC_OK);
-  CHECK(node.client(0).flush(1, 5'000).code == DC_OK);
+  CHECK(node.client(0).flush(1, 60'000).code == DC_OK);
   CHECK(node.client(0).finalize().code == DC_OK);
   node.stop();
   CHECK(node.lines("event look").size() == 2);
@@ -136,7 +136,7 @@ TEST_CASE("by policy a failing action is switched off, which is a notice, or sta
   node.client(0).signal("bad", 0);
   node.client(0).signal("bad", 0);
   Status report = node.client(0).end_iteration(0);  // a quick server has reported it by then
-  if (report.code == DC_OK) report = node.client(0).flush(0, 5000);
+  if (report.code == DC_OK) report = node.client(0).flush(0, 60'000);
   CHECK(report.code == (disables ? DC_N_PLUGIN : DC_E_EARLIER_IO));
   CHECK(node.client(0).status().first_error == (disables ? DC_OK : DC_E_PLUGIN));
   CHECK_THAT(report.message,

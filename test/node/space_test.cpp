@@ -56,7 +56,7 @@ TEST_CASE("a full buffer blocks for its time-out and then names what it waited f
   CHECK(node.client(0).status().waits == 1);
   // Nothing is half done: once there is room, the same write works.
   node.client(1).end_iteration(0);
-  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
   CHECK(node.client(0).write(node.variable(0, "vec"), 1, 0, vec.data()) == DC_OK);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("an end of step that finds one of several lanes full ends nothing, and
   node.start();
   while (node.client(0).status().events_waiting > 0) std::this_thread::yield();
   CHECK(node.client(0).end_iteration(0).code == DC_OK);
-  CHECK(node.client(0).flush(0, 5'000).code == DC_OK);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
   CHECK(node.client(0).write(node.variable(0, "small"), 1, 0, four) == DC_OK);
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("flush returns when the step is durable, and refuses a step that this 
   CHECK(open.code() == DC_E_NOT_ENDED);
   node.client(0).end_iteration(0);
   node.client(1).end_iteration(0);
-  CHECK(node.client(0).flush(0, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(0, 60'000).code == DC_OK);
   CHECK(node.client(0).status().last_durable == 0);
   CHECK(node.lines("step 0").size() == 1);
 }
@@ -189,7 +189,7 @@ TEST_CASE("a client that finalizes early does not delay the others") {
     node.client(0).write(node.variable(0, "small"), step, 0, kFour);
     node.client(0).end_iteration(step);
   }
-  CHECK(node.client(0).flush(4, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(4, 60'000).code == DC_OK);
   CHECK(node.lines("step").size() == 5);
   CHECK(node.lines("step 4")[0].find("absent:1") != std::string::npos);
 }
@@ -200,7 +200,7 @@ TEST_CASE("a client that leaves without finalize says so: its step is stored, an
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
   node.drop_client(0);
   node.client(1).end_iteration(0);
-  CHECK(node.client(1).flush(0, 5'000).code == DC_OK);
+  CHECK(node.client(1).flush(0, 60'000).code == DC_OK);
   node.stop();
   CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains("datasets 1 "));
 }
@@ -223,14 +223,14 @@ TEST_CASE("last_durable does not pass a step that was given up while the storage
   node.start();
   const auto durable_after = [&](std::int64_t step) {
     (void)node.client(0).end_iteration(step);
-    (void)node.client(0).flush(step, 5000);
+    (void)node.client(0).flush(step, 60'000);
     return node.client(0).status().last_durable;
   };
   CHECK(durable_after(0) == 0);
   CHECK(durable_after(1) == 0);
   CHECK(durable_after(2) == (owes_failure ? 0 : 2));
   CHECK(shm::given_up_unrecorded(node.region().header()).any() == owes_failure);
-  CHECK(node.client(0).flush(2, 5000).code == DC_OK);
+  CHECK(node.client(0).flush(2, 60'000).code == DC_OK);
   CHECK(durable_after(3) == 3);
 }
 

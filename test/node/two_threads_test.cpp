@@ -30,8 +30,11 @@ void let_go(const Node& node) { std::ofstream(node.folder().file("log.go")).put(
 template <class Done>
 bool within_10_s(Done&& done) {
   const Deadline deadline = Deadline::after_ms(10'000);
-  while (!done() && !deadline.passed()) std::this_thread::yield();
-  return done();
+  while (!done()) {  // once: a server that sleeps may be awake at a second look
+    if (deadline.passed()) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ TEST_CASE("rule 4: while an action sleeps, ends of steps are taken, and a step t
 TEST_CASE(
     "while a plugin sleeps in its finalize, clients leave within the finalize time-out with a notice; the server ends later") {
   model::Model model = node_model();
-  model.architecture.finalize_timeout_ms = 4'000;
+  model.architecture.finalize_timeout_ms = 8'000;
   add_recorder(model, true, {{"hold_at", "end"}});
   Node node(model);
   node.start();
@@ -88,12 +91,12 @@ TEST_CASE(
     ends.emplace_back([&node, &left, id] { left[static_cast<std::size_t>(id)] = node.client(id).finalize(); });
   }
   for (std::thread& end : ends) end.join();
-  CHECK(Clock::now() - start > std::chrono::milliseconds(2'900));
+  CHECK(Clock::now() - start > std::chrono::milliseconds(5'900));
   CHECK((left[0].code == DC_N_VIEWS_FOLLOW || left[1].code == DC_N_VIEWS_FOLLOW));
   for (const Status& status : left) {
     if (status.code == DC_OK) continue;  // it left long before the other, on a machine that did not run that one's thread
     CHECK(status.code == DC_N_VIEWS_FOLLOW);
-    CHECK_THAT(status.message, Catch::Contains("the data are durable") && Catch::Contains("finalize-timeout=\"4000ms\""));
+    CHECK_THAT(status.message, Catch::Contains("the data are durable") && Catch::Contains("finalize-timeout=\"8000ms\""));
   }
   CHECK(node.lines("finalize").empty());
   let_go(node);
@@ -128,11 +131,14 @@ TEST_CASE("while an action sleeps, a client can queue only so many signals: the 
   node.start();
   node.client(0).signal("slow", 0);
   std::uint32_t sent = 0;
-  try {
-    for (; sent < 2 * kQueued; ++sent) node.client(0).signal("go", 0);
-  } catch (const Error& full) {
-    CHECK(full.code() == DC_E_FULL);
-  }
+  const Deadline deadline = Deadline::after_ms(30'000);
+  for (bool is_full = false; !is_full && sent < 2 * kQueued;) try {
+      node.client(0).signal("go", 0);
+      ++sent;
+    } catch (const Error& full) {
+      CHECK(full.code() == DC_E_FULL);
+      is_full = sent > kQueued || deadline.passed();  // else the server did not get its turn in time
+    }
   CHECK(sent > kQueued);
   CHECK(sent < kQueued + 2048);
   CHECK(within_10_s([&] { return node.region().header().server_sleeping.load() != 0; }));
