@@ -185,7 +185,7 @@ TEST_CASE("a server that waits for another start gives up at the attach time-out
 }
 
 TEST_CASE("a client does not start a server while the start lock cannot be had") {
-  Run run("<clients count='1'/><server attach-timeout='200ms'/>");
+  Run run("<clients count='1'/><server attach-timeout='3s'/>");  // in which even a slow client comes to ask for the lock
   {
     shm::StartLock other(run.key());
     REQUIRE(other.try_take());
@@ -193,7 +193,7 @@ TEST_CASE("a client does not start a server while the start lock cannot be had")
     CHECK(late.code == DC_E_TIMEOUT);
     CHECK_THAT(late.sentence,
                Catch::StartsWith("another start of 'run' on this node is under way and holds /dev/shm" + other.name()) &&
-                   Catch::Contains("client 0 waited 200 ms") && Catch::Contains("fuser"));
+                   Catch::Contains("client 0 waited 3000 ms") && Catch::Contains("fuser"));
     CHECK(run.regions().size() == 1);
   }
   CHECK(run.regions().empty());
