@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Contains;
 
-const char* const kShortEnd = "<clients count='1'/><server finalize-timeout='2s'/>";
+const char* const kShortEnd = "<clients count='1'/><server finalize-timeout='6s'/>";  // half of it for the last tries
 
 // The region that the server has left, and the command that its client got; nothing more is in /dev/shm.
 std::string left_region(const DiskRun& run, const std::string& sentence) {
@@ -46,8 +46,8 @@ void check_all_stored(const DiskRun& run, std::int64_t last) {
 TEST_CASE(
     "without retry no step is given up: later ones wait, in order, and a write without room returns DC_E_FULL; all is stored in "
     "the end") {
-  // With finalize-timeout='2s' a step was once given up after a second.
-  DiskRun run("", std::string(kShortEnd) + "<buffer size='64KiB' timeout='100ms'/>");
+  // A step was once given up after half of finalize-timeout.
+  DiskRun run("", "<clients count='1'/><server finalize-timeout='4s'/><buffer size='64KiB' timeout='100ms'/>");
   run.store(0);
   run.rule("write ENOSPC");
   run.write(1);
@@ -61,14 +61,15 @@ TEST_CASE(
   run.rule("");
   run.client.must("flush " + std::to_string(last - 1) + " 60000");
   run.client.must("write " + std::to_string(last));
-  run.client.must("finalize");
+  const int end = run.client("finalize").code;
+  CHECK((end == DC_OK || end == DC_N_VIEWS_FOLLOW));  // hundreds of steps in the views: a slow machine takes longer
   CHECK(run.ends() == 0);
   CHECK(recorded(run.folder(), 1).at("retries") > 0);
   check_all_stored(run, last);
 }
 
 TEST_CASE("a folder without permission is waited for, as a full disk is") {
-  DiskRun run("", kShortEnd);
+  DiskRun run;
   run.store(0);
   run.rule("open EACCES @.i1.h5");
   run.write(1);
@@ -151,6 +152,14 @@ TEST_CASE("a server that is asked to stop leaves to recovery what it cannot stor
   check_all_stored(run, 1);
 }
 
+// As long as one of them lives nothing is recovered.
+void kill_all(DiskRun& run) {
+  for (Process* process : {&run.server(), &run.client.process()}) {
+    process->kill(SIGKILL);
+    process->wait();
+  }
+}
+
 TEST_CASE("a step that was given up is recorded by recovery if the server is killed before the file system takes its line") {
   DiskRun run("retry='0s'");
   run.store(0);
@@ -161,10 +170,7 @@ TEST_CASE("a step that was given up is recorded by recovery if the server is kil
     CHECK(run.client("flush " + std::to_string(step) + " 60000").code == DC_E_EARLIER_IO);
   }
   CHECK(recorded(run.folder(), 1).empty());
-  run.server().kill(SIGKILL);
-  run.client.process().kill(SIGKILL);
-  run.client.process().wait();
-  run.server().wait();
+  kill_all(run);
   REQUIRE(run.run().regions().size() == 1);
   const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
   // As long as no recovery has recorded it, the region says so, and no start removes it.
@@ -198,9 +204,7 @@ TEST_CASE("a step that was given up is recorded by recovery also if a later step
   (void)run.client("write 101");  // ends all steps up to 100, in which nothing was written
   REQUIRE(wait_until([&] { return region.header().last_complete.load() == 100; }));
   CHECK(shm::last_durable(region.header()) == 0);
-  run.server().kill(SIGKILL);
-  run.client.process().kill(SIGKILL);
-  run.client.process().wait();
+  kill_all(run);
   run.rule("");
   const Output stored = recover(run, region.name());
   INFO(stored.text);
@@ -208,12 +212,6 @@ TEST_CASE("a step that was given up is recorded by recovery also if a later step
   CHECK_THAT(stored.text, Contains("2 steps from 1 to 101 recorded as partial"));
   CHECK_THAT(recorded(run.folder(), 1).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
   CHECK(verified(run.folder()).at("partial").size() == 2);
-}
-
-void kill_all(DiskRun& run) {
-  run.server().kill(SIGKILL);
-  run.client.process().kill(SIGKILL);
-  run.client.process().wait();
 }
 
 std::string only_region(const DiskRun& run) {
@@ -228,15 +226,15 @@ TEST_CASE("a stored step whose line the manifest refuses for longer than retry i
   const bool notes = GENERATE(true, false);
   run.rule(notes ? "write EIO @.jsonl" : "write EIO @.jsonl\nwrite EIO @.unrecorded");
   INFO(notes);
-  for (const int step : {1, 2}) run.write(step);
   if (notes) {
     for (const int step : {1, 2}) {
-      const Answer lost = run.client("flush " + std::to_string(step) + " 60000");
+      const Answer lost = run.lose(step);
       CHECK(lost.code == DC_E_EARLIER_IO);
       CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the manifest cannot record it"));
     }
     CHECK(verified(run.folder()).at("noted").size() == 2);
   } else {
+    for (const int step : {1, 2}) run.write(step);
     REQUIRE(wait_until([&] { return run.logged("cannot record step 1 yet").size() == 1; }));
     ::usleep(500'000);
     CHECK(run.client("flush 1 100").code == DC_E_TIMEOUT);
@@ -265,8 +263,7 @@ TEST_CASE("what the manifest had refused is noted only until its lines are there
   DiskRun run("retry='200ms'");
   run.store(0);
   run.rule("write EIO @.jsonl");
-  run.write(1);
-  CHECK(run.client("flush 1 60000").code == DC_E_EARLIER_IO);
+  CHECK(run.lose(1).code == DC_E_EARLIER_IO);
   const auto notes = [&] {
     const auto is_note = [](const auto& entry) { return entry.path().extension() == ".unrecorded"; };
     return std::count_if(std::filesystem::directory_iterator(run.file("out")), {}, is_note);
@@ -284,8 +281,7 @@ TEST_CASE("what the manifest refuses to the end of the run is recorded by the ne
   DiskRun run("retry='0s' exists='append'", kShortEnd);
   run.store(0);
   run.rule("write EIO @.jsonl");
-  run.write(1);
-  CHECK(run.client("flush 1 60000").code == DC_E_EARLIER_IO);
+  CHECK(run.lose(1).code == DC_E_EARLIER_IO);
   CHECK_THAT(run.client("finalize").sentence, Contains("the manifest lacks step 1"));
   CHECK(run.ends() == 1);
   CHECK(verified(run.folder()).at("noted").size() == 1);
