@@ -70,11 +70,11 @@ TEST_CASE("rule 5: in place, a log that the file system refuses on one process d
 TEST_CASE("in place a process that waits in vain for the end of the others says so, within its time-out") {
   Job job(2);
   if (job.member()) {
-    const std::string waits = "<buffer size='1MiB'/><server finalize-timeout='300ms'/>";
+    const std::string waits = "<buffer size='1MiB'/><server finalize-timeout='2s'/>";
     REQUIRE(job.start(xml(0, kRecorder + "<actions>" + global("a") + "</actions>", waits)).code == DC_OK);
     if (job.rank() == 1) wait_for_all(job.world());  // the other one is over by then
     CHECK(dc_finalize() == DC_E_TIMEOUT);
-    CHECK_THAT(dc_last_error(), Catch::StartsWith("the other processes did not finish within 300 ms"));
+    CHECK_THAT(dc_last_error(), Catch::StartsWith("the other processes did not finish within 2000 ms"));
     if (job.rank() == 0) wait_for_all(job.world());
   }
   job.together();

@@ -227,7 +227,7 @@ TEST_CASE("rule 4: a pending global instance holds its blocks no longer than the
   Job job(4, "2");
   // Three blocks fit into the buffer: one that is held, and two of the steps that follow.
   const std::string text = xml(1, kRecorder + "<actions>" + event("g", "global") + "</actions>",
-                               "<buffer size='1MiB' timeout='30s'/><global timeout='2s'/>");
+                               "<buffer size='1MiB' timeout='30s'/><global timeout='5s'/>");
   two_clients(
       job, text,
       [](MPI_Comm clients) {
@@ -240,7 +240,7 @@ TEST_CASE("rule 4: a pending global instance holds its blocks no longer than the
           reports.end_iteration(step);
         }
         reports.flush(7);
-        reports.check("no agreement of the servers within 2000 ms");
+        reports.check("no agreement of the servers within 5000 ms");
         tell_other(clients);
         hear_other(clients);
         CHECK(dc_signal("g", 8) == DC_OK);
@@ -278,18 +278,18 @@ TEST_CASE("rule 4: what one server gave up in an open step runs on none, also if
   Job job(4, "2");
   const std::string text =
       xml(1, kRecorder + "<actions>" + event("g", "global") + "</actions><log file='" + job.file("warnings") + "'/>",
-          "<buffer size='1MiB'/><global timeout='2s'/>");
+          "<buffer size='1MiB'/><global timeout='5s'/>");
   two_clients(
       job, text,
       [&](MPI_Comm clients) {
         CHECK(dc_signal("g", 0) == DC_OK);
-        wait_for_line(job.file("warnings"), "no agreement of the servers within 2000 ms");
+        wait_for_line(job.file("warnings"), "no agreement of the servers within 5000 ms");
         tell_other(clients);
         hear_other(clients);
         CHECK(dc_signal("g", 1) == DC_OK);
         Reports reports;
         reports.finalize();
-        reports.check("no agreement of the servers within 2000 ms");
+        reports.check("no agreement of the servers within 5000 ms");
       },
       [](MPI_Comm clients) {
         hear_other(clients);

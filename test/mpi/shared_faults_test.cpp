@@ -227,7 +227,7 @@ TEST_CASE("a shared file that is refused for longer than retry is given up by al
 }
 
 TEST_CASE("a shared file that is refused to the end is left to recovery by every server, which stores its part") {
-  SharedRun run("", "size='16MiB'/><server finalize-timeout='6s'");
+  SharedRun run("", "size='16MiB'/><server finalize-timeout='10s'");
   const std::string elsewhere = run.out + ".elsewhere";
   if (run.start()) {
     run.write(0);
@@ -293,7 +293,7 @@ void keep_busy(const SharedRun& run, std::int64_t step) {
 }
 
 TEST_CASE("a server that is later than the turn-timeout is named by both, and the next step is stored") {
-  SharedRun run("turn-timeout='2s'");
+  SharedRun run("turn-timeout='5s'");
   if (run.start()) {
     run.write(0);
     CHECK(run.end(0).empty());
@@ -307,19 +307,19 @@ TEST_CASE("a server that is later than the turn-timeout is named by both, and th
     run.both();
     if (run.rank() == 1) said = SharedRun::outcome(1);
     CHECK_THAT(same_on_all(run.started.clients, said),
-               Catch::EndsWith("server 1 did not reach it within 2000 ms, the turn-timeout; "
+               Catch::EndsWith("server 1 did not reach it within 5000 ms, the turn-timeout; "
                                "nothing of it is stored"));
     run.write(2);
     CHECK(run.end(2).empty());
     CHECK(dc_finalize() == DC_OK);
   }
-  check_one_lost(run, "server 1 did not reach it within 2000 ms");
+  check_one_lost(run, "server 1 did not reach it within 5000 ms");
 }
 
 // It has said that it has nothing of the step, and then does not come when the others write.
 TEST_CASE("a server that does not come when it is called is not waited for for ever, and finds that out itself") {
   const int first = GENERATE(0, 1);
-  SharedRun run("turn-timeout='1s'");
+  SharedRun run("turn-timeout='3s'");
   if (run.start()) {
     if (first == 1) {
       run.write(0);
@@ -330,7 +330,7 @@ TEST_CASE("a server that does not come when it is called is not waited for for e
     if (run.rank() == 0) {
       run.write(first);
       CHECK_THAT(SharedRun::outcome(first),
-                 Catch::Contains("not all servers of the group came within 1000 ms, as set by turn-timeout"));
+                 Catch::Contains("not all servers of the group came within 3000 ms, as set by turn-timeout"));
       run.job.write("log.go", "");
     }
     // The next one may find server 1 still at the one before.
