@@ -29,6 +29,19 @@ std::string content(const std::string& file) {
   return text.str();
 }
 
+// Calls `done` until it is true: a line is written by a thread, for which the call that logs it waits only so long.
+template <class Done>
+void wait_for_lines(Done&& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done() && std::chrono::steady_clock::now() < end) ::usleep(2'000);
+}
+
+// The text of the file, once that is in it, or will not be.
+std::string content_with(const std::string& part, const std::string& file) {
+  wait_for_lines([&] { return content(file).find(part) != std::string::npos; });
+  return content(file);
+}
+
 // Leaves the log as a process finds it at its start.
 struct QuietAfterwards {
   ~QuietAfterwards() {
@@ -81,7 +94,7 @@ TEST_CASE("lines up to the level go to the file, which the first line opens") {
   damaris::configure_log(LogLevel::warning, file, "server 0");
   damaris::log_line(LogLevel::warning, "a {} that is no format");
   damaris::log_line(LogLevel::info, "too detailed");
-  REQUIRE_THAT(content(file), Contains("damaris server 0 warning: a {} that is no format\n"));
+  REQUIRE_THAT(content_with("no format", file), Contains("damaris server 0 warning: a {} that is no format\n"));
   REQUIRE_THAT(content(file), !Contains("too detailed"));
 }
 
@@ -94,7 +107,7 @@ TEST_CASE("DAMARIS_LOG wins over the configured level, and a wrong value says so
   ::setenv("DAMARIS_LOG", "loud", 1);
   damaris::configure_log(LogLevel::off, folder.file("b"), "client 3");
   REQUIRE_FALSE(damaris::log_enabled(LogLevel::info));
-  REQUIRE_THAT(content(folder.file("b")),
+  REQUIRE_THAT(content_with("allowed are", folder.file("b")),
                Contains("DAMARIS_LOG='loud' is not a level; allowed are off, error, warning, info, debug"));
 }
 
@@ -119,7 +132,7 @@ TEST_CASE("a line never goes into a file that has got the number of the log's cl
   damaris::log_line(LogLevel::warning, "after the program has closed what it does not know");
   damaris::configure_log(LogLevel::off, "", "client 0");
   REQUIRE(content(folder.file("result")).empty());
-  REQUIRE_THAT(content(folder.file("log")), Contains("closed what it does not know"));
+  REQUIRE_THAT(content_with("does not know", folder.file("log")), Contains("closed what it does not know"));
   REQUIRE(::close(result) == 0);
 }
 
@@ -134,7 +147,7 @@ TEST_CASE("a log in the background creates its file with the first line, and kee
   std::filesystem::create_directory(folder.file("away"));
   REQUIRE_FALSE(std::filesystem::exists(file));
   damaris::log_line(LogLevel::error, "two");
-  REQUIRE_THAT(content(file), Contains("damaris server 0 warning: one\n") && Contains("damaris server 0 error: two\n"));
+  REQUIRE_THAT(content_with("two", file), Contains("damaris server 0 warning: one\n") && Contains("damaris server 0 error: two\n"));
 }
 
 TEST_CASE("a log in the background whose name another user has taken is kept beside it") {
@@ -149,9 +162,10 @@ TEST_CASE("a log in the background whose name another user has taken is kept bes
   for (const char* line : {"one", "two"}) damaris::log_line(LogLevel::error, line);
   REQUIRE(content(taken).empty());
   std::filesystem::remove(taken);
+  wait_for_lines([&] { return !std::filesystem::is_empty(folder.path()); });
   const auto beside = std::filesystem::directory_iterator(folder.path())->path();
   REQUIRE(beside.filename().string().rfind("log.", 0) == 0);
-  REQUIRE_THAT(content(beside), Contains("error: one\n") && Contains("error: two\n"));
+  REQUIRE_THAT(content_with("two\n", beside), Contains("error: one\n") && Contains("error: two\n"));
 }
 
 TEST_CASE("a log in the background follows no link, and waits for no reader of a pipe") {
