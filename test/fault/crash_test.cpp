@@ -162,7 +162,7 @@ TEST_CASE("a run that replaces another one and is killed while it does leaves th
   std::cout << "killed at every " << stride() << ". of " << k - 1 << " calls\n";
 }
 
-// A process in place on the faulty disk, which may take two seconds to finalize. Returns its exit status.
+// A process in place on the faulty disk, which may take some seconds to finalize. Returns its exit status.
 int status_of_process(const Place& place, const std::function<int()>& process) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -197,7 +197,7 @@ TEST_CASE("without a dedicated core what cannot be stored by the end is lost, an
   const Place place;
   const int status = status_of_process(place, [&] {
     const std::vector<double> data(16, 1.0);
-    place.write_xml("overwrite", "", "<server finalize-timeout='2s'/>");
+    place.write_xml("overwrite", "", "<server finalize-timeout='4s'/>");
     if (dc_initialize("run.xml", 0) != DC_OK) return 1;
     place.rule("write ENOSPC @.i0.h5");
     if (dc_write("x", 0, data.data()) != DC_OK || dc_end_iteration(0) != DC_OK) return 2;
