@@ -138,6 +138,24 @@ TEST_CASE("a file that a run is writing is unknown only when the run is over") {
   CHECK(look(folder).not_recorded.size() == 1);
 }
 
+// Its line comes first, so that a kill between the two is noticed.
+TEST_CASE("a view whose first version a run has announced is missing only when the run is over") {
+  const TempFolder folder;
+  {
+    ServerOf server(folder, 0, 1);
+    REQUIRE(server.store(0) == DC_OK);
+    while (server.plugin->on_idle() == DC_AGAIN) {
+    }
+    REQUIRE(std::filesystem::remove(folder.file("storm.h5")));
+    CHECK(look(folder).running == Running::yes);
+    CHECK(look(folder).damaged.empty());
+    REQUIRE(server.plugin->finalize() == DC_OK);
+  }
+  CHECK(look(folder).damaged.empty());
+  REQUIRE(std::filesystem::remove(folder.file("storm.h5")));
+  CHECK(look(folder).damaged.size() == 1);
+}
+
 TEST_CASE("a lock that cannot be looked at says nothing of the run") {
   const TempFolder folder;
   be_killed(folder);
