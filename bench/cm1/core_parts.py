@@ -21,7 +21,7 @@ count=$(echo "$1" | wc -w)
 core=$(echo "$1" | cut -d ' ' -f $((rank % count + 1)))
 shift
 exec taskset -c "$core" "$@"'''
-REMOVED_S = 2  # until what has run in a group has ended
+REMOVED_S = 20  # until what has run in a group has ended
 
 
 class NoParts(RunFailed):

@@ -29,7 +29,8 @@ from verdict import FAILED, Measured, best, gone, judge  # noqa: E402
 
 COUNTS = "counts"
 GROUPS_OF = {"reduce": ("reduce", "sizes")}  # of the others: their own name
-TRIES = 3  # of a benchmark of which a row is worse, and of each for --update
+TRIES = 6  # of a benchmark of which a row is worse
+RUNS = 3  # of each benchmark, for --update
 SKIPPED = 77
 
 
@@ -81,7 +82,7 @@ def compare(console, options):
 
 def update(console, options):
     old = stored_or_first(options.baseline)
-    runs = [[measure_part(part) for _ in range(1 if part == COUNTS else TRIES)] for part in in_turn(console, options)]
+    runs = [[measure_part(part) for _ in range(1 if part == COUNTS else RUNS)] for part in in_turn(console, options)]
     new = updated(old, describe_toolchain(), [row for part in runs for row in medians(part)])
     write_baseline(options.baseline, new)
     print_changes(options.baseline, list(changes(old, new)), differences(old.toolchain, new.toolchain) if old.toolchain else [])

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind i
 
 def guard(*arguments, **environment):
     return subprocess.run([sys.executable, "-B", GUARD / "guard.py", "--quick", *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=400, env=dict(os.environ, **environment))
+                          capture_output=True, text=True, timeout=1000, env=dict(os.environ, **environment))
 
 
 def words(text):
@@ -118,7 +118,7 @@ def test_told_to_stop_it_leaves_no_folder_no_memory_and_no_process(tmp_path, mad
         while process.poll() is None and not list(Path("/dev/shm").glob(regions)):
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=200)
     assert process.returncode == 130 and "nothing is left running" in said
     assert not list((tmp_path / "runs").iterdir()) and not list(Path("/dev/shm").glob(regions))
 

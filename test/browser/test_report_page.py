@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 
 import pytest
 import raw_files as raw
@@ -71,10 +72,13 @@ def test_nothing_scrolls_sideways(shown):
 
 
 def test_each_picture_is_drawn(shown, page):
-    drawn = shown.ask(DRAWN)
-    assert len(drawn) == page.read_text().count('class="plotly-graph-div"')
-    for marks, width, right in drawn:
-        assert marks > 0 and width > 250 and right <= shown.ask("return innerWidth")
+    count, inner = page.read_text().count('class="plotly-graph-div"'), shown.ask("return innerWidth")
+    for _ in range(300):  # the page is loaded a little before its pictures are fitted to it
+        drawn = shown.ask(DRAWN)
+        if len(drawn) == count and all(marks > 0 and width > 250 and right <= inner for marks, width, right in drawn):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{count} pictures on {inner} pixels: {drawn}")
 
 
 def test_nothing_is_wrong_and_nobody_is_asked(shown):

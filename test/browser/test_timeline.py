@@ -18,6 +18,8 @@ from damaris import kernel
 MS = 10**6
 SECOND = 1000 * MS
 NUMBER = kernel.functions().name.index
+# What the page writes behind its address for the present view.
+ADDRESS = "`#${new URLSearchParams(Object.entries(viewer.view).map(([key, value]) => [key, String(+value.toFixed(3))]))}`"
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +74,20 @@ class Page:
         raise AssertionError(f"{why}: {self.browser.ask('return document.body.innerText')}")
 
     def drawn(self):
-        self.until("window.viewer && document.body.dataset.drawn === location.hash && location.hash", "the picture does not come")
+        """The picture of the view as it is now: the address follows it a little later, and the picture follows the address."""
+        self.until(f"window.viewer && document.body.dataset.drawn === location.hash && location.hash === {ADDRESS}", "the picture does not come")
 
     def view(self):
         self.drawn()
         return self.browser.ask("return window.viewer.view")
+
+    def view_when(self, is_so, why):
+        """The view, once it is as an input that was just sent should leave it."""
+        for _ in range(300):
+            if is_so(view := self.view()):
+                return view
+            time.sleep(0.1)
+        raise AssertionError(f"{why}: {view}")
 
     @property
     def canvas(self):
@@ -95,8 +106,11 @@ class Page:
             return Array.from({ length: data.length / 4 }, (_, i) => [...data.slice(4 * i, 4 * i + 4)])""", time, row)
 
     def press(self, *keys):
+        """The view when all of them have been answered."""
+        self.browser.ask("viewer.turns = 0; viewer.go = function (view) { ++this.turns; Object.getPrototypeOf(this).go.call(this, view) }")
         self.canvas.send_keys(*keys)
-        time.sleep(0.05)
+        self.until(f"viewer.turns === {len(keys)}", "a key is not answered")
+        self.browser.ask("delete viewer.go")
         return self.view()
 
 
@@ -122,18 +136,14 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves(page):
     before = page.view()
     origin = ScrollOrigin.from_element(page.canvas, 0, 0)  # its middle
     ActionChains(page.driver).scroll_from_origin(origin, 0, -600).perform()
-    time.sleep(0.1)
-    near = page.view()
-    assert width(near) < 0.3 * width(before)
+    near = page.view_when(lambda view: width(view) < 0.3 * width(before), "the wheel does not zoom")
     middle = [(one["begin"] + one["end"]) / 2 for one in (before, near)]
     assert abs(middle[0] - middle[1]) < 0.02 * width(before)
     ActionChains(page.driver).drag_and_drop_by_offset(page.canvas, -200, 0).perform()
-    time.sleep(0.1)
-    moved = page.view()
-    assert moved["begin"] > near["begin"] and abs(width(moved) - width(near)) < 1000
+    moved = page.view_when(lambda view: view["begin"] > near["begin"], "dragging does not move")
+    assert abs(width(moved) - width(near)) < 1000
     ActionChains(page.driver).double_click(page.canvas).perform()
-    time.sleep(0.1)
-    assert page.view() == before
+    page.view_when(lambda view: view == before, "a double click does not show all")
 
 
 def test_the_keyboard_does_the_same(page):
@@ -175,9 +185,7 @@ def test_a_finding_leads_to_its_place_and_its_question(page):
     assert buttons[0].text.startswith("I3 high")
     page.press("+", "+", Keys.ARROW_RIGHT)
     buttons[0].click()
-    time.sleep(0.1)
-    view = page.view()
-    assert view["first"] == 0 and view["last"] == 3 and width(view) > 0.8 * SECOND
+    page.view_when(lambda view: view["first"] == 0 and view["last"] == 3 and width(view) > 0.8 * SECOND, "the finding does not lead to its place")
     assert page.driver.find_element(By.ID, "words").get_attribute("value").startswith("select ")
     page.driver.find_element(By.CSS_SELECTOR, "#ask button").click()
     page.until("document.querySelector('#answer td')", "the finding's question has no answer")

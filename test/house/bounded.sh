@@ -13,7 +13,7 @@ expect() { # STATUS TEXT COMMAND...
 }
 
 case $1 in
-  timeout_prints_stacks) expect 124 '^#[0-9]+ .*nanosleep|no stack' "$bounded" 1 sleep 50 ;;
+  timeout_prints_stacks) expect 124 '^#[0-9]+ .*nanosleep|no stack' "$bounded" 5 sleep 50 ;; # time for it to start, where others use the cores
   left_process_fails) expect 1 'LEFT RUNNING .* sleep 41' "$bounded" 20 bash -c 'sleep 41 >/dev/null 2>&1 & exit 0' ;;
   detached_process_is_found) expect 1 'LEFT RUNNING .* sleep 42' "$bounded" 20 bash -c 'setsid -f sleep 42 >/dev/null 2>&1' ;;
   status_is_passed) expect 3 '^said$' "$bounded" 20 bash -c 'echo said; exit 3' ;;

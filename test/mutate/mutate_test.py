@@ -54,7 +54,7 @@ add_test(NAME slow COMMAND sleep 1000)
 set_tests_properties(far PROPERTIES LABELS api)
 set_tests_properties(slow PROPERTIES LABELS "api;slow")
 """
-ROOMS = {"configure": ["-G", "Ninja", "-B", "build"], "build": "build", "patience_s": 2, "orders": [], "wider": ["unit", "api"],
+ROOMS = {"configure": ["-G", "Ninja", "-B", "build"], "build": "build", "patience_s": 6, "orders": [], "wider": ["unit", "api"],
          "without": "slow",
          "rooms": {"tiny": {"folders": ["src"], "tests": ["near"]}}}
 
@@ -77,7 +77,7 @@ def tree(tmp_path_factory):
 
 
 def mutate(tree, *words):
-    done = subprocess.run([sys.executable, "-B", HERE / "mutate.py", "--tree", tree, *words], capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run([sys.executable, "-B", HERE / "mutate.py", "--tree", tree, *words], capture_output=True, text=True, timeout=400, check=False)
     print(done.stdout, done.stderr)
     return done
 

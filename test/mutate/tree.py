@@ -121,7 +121,7 @@ class Tree:
 
     def tests(self):
         """name -> labels."""
-        done = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], capture_output=True, text=True, check=True, timeout=200)
         labels = {}
         for test in json.loads(done.stdout)["tests"]:
             found = [p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"]
@@ -131,7 +131,7 @@ class Tree:
     def is_target(self, name):
         """Whether ninja builds something of that name, and with it all that it needs."""
         if name not in self.known_targets:
-            done = subprocess.run(["ninja", "-C", self.build, "-t", "query", name], capture_output=True, timeout=60, check=False)
+            done = subprocess.run(["ninja", "-C", self.build, "-t", "query", name], capture_output=True, timeout=200, check=False)
             self.known_targets[name] = done.returncode == 0
         return self.known_targets[name]
 
@@ -159,5 +159,5 @@ def alone():
 def digest(path):
     """Of an object without what only a debugger reads."""
     with tempfile.NamedTemporaryFile(suffix=".o") as stripped:
-        done = subprocess.run(["strip", "--strip-debug", "-o", stripped.name, path], capture_output=True, timeout=60, check=False)
+        done = subprocess.run(["strip", "--strip-debug", "-o", stripped.name, path], capture_output=True, timeout=200, check=False)
         return hashlib.sha256(Path(stripped.name if done.returncode == 0 else path).read_bytes()).hexdigest()

@@ -47,9 +47,9 @@ def place(tmp_path):
 
 
 def regions():
-    """Without those of replays that other tests run meanwhile."""
+    """Without those of replays that other tests run meanwhile: such a replay takes them away before it ends, so what is looked at last counts."""
     found = Path("/dev/shm").glob(f"damaris.{os.geteuid()}.replay-*")
-    return {one for one in found if not Path("/proc", re.search(r"replay-(\d+)", one.name)[1]).exists()}
+    return {one for one in found if not Path("/proc", re.search(r"replay-(\d+)", one.name)[1]).exists() and one.exists()}
 
 
 def run(*words, **more):
@@ -62,7 +62,7 @@ def test_a_way_is_run_and_leaves_the_folder_as_it_was(plan, place, way):
     done = run(plan, "--as", way, "--on", place, "--repeat", "2", "--json", place.parent / "r.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{plan} as {way} on {place}: 2 processes, {STEPS} outputs, 2.3 MiB" in " ".join(done.stdout.split())
-    assert re.search(r"takes 0\.\d+ s \(median of 2, ", done.stdout) and max(map(len, done.stdout.splitlines()[1:])) <= 80
+    assert re.search(r"takes \d+\.\d+ s \(median of 2, ", done.stdout) and max(map(len, done.stdout.splitlines()[1:])) <= 80
     report = json.loads((place.parent / "r.json").read_text())
     assert report["way"] == way and len(report["totals_seconds"]) == 2
     assert report["written_bytes"] == 2 * 2 * SIZE * STEPS and report["largest_output_bytes"] == 4 * SIZE

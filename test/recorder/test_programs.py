@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
-from recorded import BUILD, FLAVOUR, PROGRAMS, both, launched, record, run
+from recorded import BUILD, FLAVOUR, PROGRAMS, both, launched, one_of_several, record, run
 
 import damaris
 from damaris.facts import Facts
@@ -54,9 +54,19 @@ def covered(run, name):
     return total
 
 
-def no_false_alarm(run):
-    """Nothing that it does to files costs a tenth of its time; who waits for whom is also a matter of more ranks than cores."""
-    assert [(one.code, one.seconds, one.evidence) for one in find(Facts(run.tables)) if one.severity == "high" and one.code.startswith("I")] == []
+def no_false_alarm(run, words, ranks, prepare, **more):
+    """Nothing that it does to files costs a tenth of its time; who waits for whom is also a matter of more ranks than cores. Others that
+    use the cores may hold a write up, but hardly in each of several runs."""
+
+    def alarms(run):
+        return [(one.code, one.seconds, one.evidence) for one in find(Facts(run.tables)) if one.severity == "high" and one.code.startswith("I")]
+
+    def again(place):
+        (place / "work").mkdir()
+        prepare(place / "work")
+        return alarms(record(words, place, ranks, **more))
+
+    assert not alarms(run) or one_of_several(again, run.folder.parent, lambda high: not high) == []
 
 
 def same_files(plain, recorded):
@@ -81,7 +91,7 @@ def test_lammps(tmp_path):
     same_as_strace(recorded)
     for name, size in sizes.items():
         assert name == "in.melt" or covered(recorded, name) == size, name
-    no_false_alarm(recorded)
+    no_false_alarm(recorded, ["lmp", "-in", "in.melt"], 3, prepare)
     assert recorded.one("select count(distinct rank) from processes where rank >= 0") == 3
 
 
@@ -195,8 +205,9 @@ def test_the_server_of_the_mini_app(tmp_path):
     from run_cm1 import prepare
 
     settings = {"nx": 30, "ny": 26, "nz": 20, "dtl": 6.0, "timax": 60.0, "tapfrq": 60.0, "statfrq": 60.0, "zd": 8000.0, "backend": "damaris"}
-    plain, recorded = both([os.environ["CM1_PROGRAM"]], tmp_path, ranks=3, traced=True, prepare=lambda folder: prepare(folder, settings),
-                           mask=lambda text: re.sub(rb"_s=\S+", b"", text), env={**os.environ, "DAMARIS_LOG": "off"})  # fmt: skip
+    program, environment = [os.environ["CM1_PROGRAM"]], {**os.environ, "DAMARIS_LOG": "off"}
+    plain, recorded = both(program, tmp_path, ranks=3, traced=True, prepare=lambda folder: prepare(folder, settings),
+                           mask=lambda text: re.sub(rb"_s=\S+", b"", text), env=environment)  # fmt: skip
     assert recorded.sizes().keys() >= {name for name in plain.sizes() if name.endswith(".h5")}
     written = recorded.written()
     outputs = [name for name, size in recorded.sizes().items() if re.search(r"\.i\d+\.h5$", name)]
@@ -206,7 +217,7 @@ def test_the_server_of_the_mini_app(tmp_path):
         for name, count in recorded.straced().items():  # they get their names by rename
             straced[re.sub(r"^\.(.*)\.tmp\.\d+\.\w+$", r"\1", name)] += count
         assert {name: written[name] for name in outputs} == {name: straced[name] for name in outputs}
-    no_false_alarm(recorded)
+    no_false_alarm(recorded, program, 3, lambda folder: prepare(folder, settings), env=environment)
     assert recorded.one("select sum(bytes)::bigint from calls where layer = 'damaris' and kind = 'write'") > 2_000_000
     down_to_the_file(recorded)
 
@@ -228,11 +239,13 @@ def down_to_the_file(recorded):
     layers = dict(store.ask("Latency Breakdown Inclusive").fetchall())
     assert layers.keys() >= {"damaris", "server", "hdf5", "posix"}
     assert layers["server"] == pytest.approx(store.query("""select sum("end" - "begin") / 1e9 from calls where layer = 'server' and top""").fetchall()[0][0])
-    for rank in (0, 1):
-        of_client = dict(row[-2:] for row in store.ask(f"Latency Breakdown Inclusive [{rank}]").fetchall())
-        own = store.query(f"""select coalesce(sum(c."end" - c."begin"), 0) / 1e9 from calls c join calls r on r.id = c.root
-            where c.layer = 'posix' and c.top and c.branch = c.root and r.io is not null and r.process = {rank}""").fetchall()[0][0]
-        assert own < of_client["posix"] < own + of_client["server"], (own, of_client)
+    # Processes are numbered as they have started, in whichever order; what a client itself does to files is beside what the server does for it.
+    clients = store.query("""select process, sum("end" - "begin") filter (layer = 'posix' and top) / 1e9 from calls
+        group by all having count(*) filter (layer = 'damaris') > 0""").fetchall()
+    assert len(clients) == 2
+    for process, own in clients:
+        of_client = dict(row[-2:] for row in store.ask(f"Latency Breakdown Inclusive [{process}]").fetchall())
+        assert 0 < of_client["posix"] - (own or 0) < of_client["server"], (of_client, own)
 
 
 @pytest.mark.skipif("CM1_PROGRAM" not in os.environ, reason="SKIP: this build has no mini-app")

@@ -36,6 +36,7 @@ LEAST_PAUSE_S = 0.002  # between two steps of such a job
 GROWTH = 1.05  # of memory that counts as flat, beside
 SLACK_KIB = 1024
 VIEWS_KIB = 8192  # of the hdf5 server instead: half of what it may take for its views
+BEGIN_S = 120  # until all processes of the jobs have their memory
 SHM = pathlib.Path("/dev/shm")
 
 
@@ -116,6 +117,13 @@ class Job:
     def watched(self):
         return [*(process.watched for process in self.processes()), self.shared]
 
+    def has_begun(self):
+        """Whether each of its processes has the memory that they share."""
+        try:
+            return all(f".{self.job}." in pathlib.Path(f"/proc/{process.pid}/maps").read_text() for process in self.processes())
+        except OSError:
+            return False
+
     def left(self):
         return [f"{name} is left" for name in self.shared.names()]
 
@@ -140,6 +148,18 @@ def end(process):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def wait_for_begin(jobs):
+    """What a process takes until it is at work would count as growth. Returns what failed."""
+    until = time.monotonic() + BEGIN_S
+    while waiting := [job for job in jobs if not job.has_begun()]:
+        if failed := [failure for job in jobs for failure in job.failures()]:
+            return failed
+        if time.monotonic() > until:
+            return [f"{job.name} has not begun after {BEGIN_S} s" for job in waiting]
+        time.sleep(0.05)
+    return []
 
 
 def soak(jobs, seconds):
@@ -179,7 +199,7 @@ def main(words):
     try:
         for name in JOBS:
             jobs.append(Job(name, folder, options.clients, options.minutes * 60))
-        failed = soak(jobs, options.minutes * 60)
+        failed = wait_for_begin(jobs) or soak(jobs, options.minutes * 60)
         if not failed:
             flat = table(jobs)
             steps = {job.name: min(job.stop()) for job in jobs}

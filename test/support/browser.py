@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+LIMIT_S = 150  # for a page to load, or a script to answer, where others use the cores
 INSIDE = ("file:", "data:", "blob:", "about:")
 
 
@@ -32,8 +33,8 @@ class Browser:
             options.add_argument(word)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
-        self.driver.set_page_load_timeout(50)
-        self.driver.set_script_timeout(50)
+        self.driver.set_page_load_timeout(LIMIT_S)
+        self.driver.set_script_timeout(LIMIT_S)
 
     def close(self) -> None:
         self.driver.quit()

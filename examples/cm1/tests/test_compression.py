@@ -11,7 +11,7 @@ BENCH = Path(__file__).resolve().parents[3] / "bench" / "cm1" / "bench_compressi
 
 def bench(*arguments):
     return subprocess.run([sys.executable, "-B", BENCH, *map(str, arguments)], env=os.environ, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=500)
 
 
 def test_a_quick_one_prints_both_ways_and_leaves_only_its_json(tmp_path):
