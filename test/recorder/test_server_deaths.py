@@ -1,8 +1,11 @@
 """Recordings through a server of the node: whatever dies, is stopped or damaged, nothing is lost, or the loss is told."""
 
+import json
 import os
 import struct
+import threading
 import time
+from pathlib import Path
 from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
@@ -10,7 +13,6 @@ from damaris.raw import CHUNK, Pool
 from recorded import FLAVOUR, PROGRAMS, record
 from served import expected, pools, raw, settled, writes
 from test_process import CASES, STATUS
-
 
 
 def is_closed(pool):
@@ -95,6 +97,34 @@ def test_pools_of_several_servers_that_were_killed_are_all_kept(tmp_path):
         served = record([PROGRAMS / "recorded_many_alone", "10000", "both killed"], tmp_path, options=["--server"], env=environment)
         assert served.one("select count(*) from calls where function = 'pwrite'") == times * 10_000
     settled(served)
+
+
+def test_who_comes_while_a_server_ends_waits_until_its_files_are_whole(tmp_path):
+    environment = {**os.environ, "PMIX_NAMESPACE": "one job"}
+    command = [PROGRAMS / "recorded_many_alone", "1000", "none"]
+    first = record(command, tmp_path, options=["--server"], env=environment)
+    settled(first)
+    # Its server once more, as it has closed the pool and still writes.
+    pool = Path("/dev/shm/damaris-recording-" + json.loads((first.recording / "recording.json").read_text())["id"])
+    started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    with pool.open("wb") as file:
+        file.write(struct.pack("<8sIIiIQQIIII", b"DCTPOOL\0", 1, 1, os.getpid(), 5000, started, 0, 1, 0, 0, 0))
+        file.truncate(2 * CHUNK)
+    served = []
+    second = threading.Thread(target=lambda: served.append(record(command, tmp_path, options=["--server"], env=environment)))
+    with pool.open("r+b", buffering=0) as file:
+        second.start()
+        until = time.monotonic() + 60
+        while os.pread(file.fileno(), 4, 4096) == bytes(4) and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.5)  # it waits
+        assert pool.stat().st_ino == os.fstat(file.fileno()).st_ino
+        pool.unlink()
+        os.pwrite(file.fileno(), struct.pack("<I", 1), 44)
+    second.join()
+    assert served[0].status == 0 and served[0].one("select count(*) from calls where function = 'pwrite'") == 2 * 1000
+    assert not any(name.endswith(".trace") for name in raw(served[0]))
+    settled(served[0])
 
 
 def test_a_full_pool_of_a_server_that_does_nothing_makes_files(tmp_path):

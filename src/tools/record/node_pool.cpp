@@ -106,10 +106,24 @@ std::size_t make_room(int file, std::size_t wanted) {
   throw Error(DC_E_IO, "there is no room for its chunks in /dev/shm");
 }
 
-bool is_served(const trace::Pool& pool) {
+bool has_server(const trace::Pool& pool) {
   const trace::PoolHead& head = pool.head();
-  return std::memcmp(head.magic, trace::kPoolMagic, sizeof head.magic) == 0 && load(head.closed) == 0 &&
+  return std::memcmp(head.magic, trace::kPoolMagic, sizeof head.magic) == 0 &&
          is_alive({load(head.server), load(head.server_start), 0});
+}
+
+enum class Entry { made, server_ended, server_dead };
+
+// A server that is about to end may still write its log and take its file away, or go on when it sees the entry.
+Entry enter_for_server(const trace::Pool& pool) {
+  const trace::PoolHead& head = pool.head();
+  for (const Deadline deadline = Deadline::after_ms(kStart_ms); !deadline.passed(); ::usleep(2000)) {
+    if (!has_server(pool)) return load(head.ended) != 0 ? Entry::server_ended : Entry::server_dead;
+    if (load(head.ended) != 0) return Entry::server_ended;
+    if (trace::enter(pool, ::getpid()) == nullptr) throw Error(DC_E_IO, format("its pool has {} processes", trace::kMostProcesses));
+    if (load(head.closed) == 0) return Entry::made;
+  }
+  throw Error(DC_E_TIMEOUT, format("the server of its pool has not ended after {} s", kStart_ms / 1000));
 }
 
 // In a process of its own. `ready`: gets a word when it serves, else the reason why not.
@@ -173,9 +187,7 @@ void start_server(const trace::Pool& pool, const std::string& path, const std::s
 
 // What a server that was killed has left stays for unify under another name.
 void put_aside(const std::string& path, const trace::Pool& pool) {
-  const bool is_empty = load(pool.head().ended) != 0;
-  if (is_empty ? ::unlink(path.c_str()) != 0 : ::rename(path.c_str(), format("{}.{}", path, pool.head().server_start).c_str()) != 0)
-    fail("put '" + path + "' aside", errno);
+  if (::rename(path.c_str(), format("{}.{}", path, pool.head().server_start).c_str()) != 0) fail("put '" + path + "' aside", errno);
 }
 
 }  // namespace
@@ -200,8 +212,9 @@ std::string join_pool(const std::string& raw, const std::string& id, const PoolO
       }
     }
     const trace::Pool pool = mapped(file.get(), static_cast<std::size_t>(facts.st_size));
-    if (is_served(pool) && trace::enter(pool, ::getpid()) != nullptr && load(pool.head().closed) == 0) return path;
-    put_aside(path, pool);
+    const Entry entry = enter_for_server(pool);
+    if (entry == Entry::made) return path;
+    if (entry == Entry::server_dead) put_aside(path, pool);
   }
   throw Error(DC_E_TIMEOUT, "servers end as soon as they have begun");
 }
