@@ -197,7 +197,7 @@ def promises(folder, programs, repeats):
     found = []
     for number in range(repeats):
         before, after = [recorded(program, f"{program.name}.{number}") for program in programs]
-        gain = before.gain(without_chains, without_allreduces, without_barriers) / len(before.plan.processes)
+        gain = before.gain(without_chains, without_allreduces, without_barriers) / len(before.processes)
         found.append((before.before.total / 1e9, before.before.total / 1e9 - gain, after.before.total / 1e9))
     return found
 

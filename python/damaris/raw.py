@@ -173,16 +173,23 @@ def pools(recording: str) -> list[Pool]:
     """Those of this host for the recording with this id."""
     name = f"damaris-recording-{recording}"
     mine = (path for path in SHARED_MEMORY.glob(f"{name}*") if path.name == name or path.name.startswith(f"{name}."))
-    return [Pool(path) for path in sorted(mine) if recording and path.stat().st_uid == os.geteuid()]
+    return [Pool(path) for path in sorted(mine) if recording and is_own(path)]
+
+
+def is_own(path: Path) -> bool:
+    try:
+        return path.stat().st_uid == os.geteuid()
+    except FileNotFoundError:  # its server has just ended
+        return False
 
 
 def collect(run: Path, recording: str) -> list[Path]:
     """Puts what no server has stored into raw files. Returns those that are no more than a look at a run that goes on."""
     looks = []
-    for number, pool in enumerate(pools(recording)):
-        is_in_use = pool.is_in_use()
+    for pool in pools(recording):
         kept = None
         try:
+            is_in_use = pool.is_in_use()
             kept = run / "raw" / f"{socket.gethostname()}.{recording}-{pool.server_start()}.pool"
             pool.copy(kept)
             if not is_in_use:
@@ -194,4 +201,3 @@ def collect(run: Path, recording: str) -> list[Path]:
         if is_in_use:
             looks.append(kept)
     return looks
-

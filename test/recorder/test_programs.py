@@ -64,7 +64,9 @@ def no_false_alarm(run, words, ranks, prepare, **more):
     def again(place):
         (place / "work").mkdir()
         prepare(place / "work")
-        return alarms(record(words, place, ranks, **more))
+        done = record(words, place, ranks, **more)
+        assert done.status == 0, done.err
+        return alarms(done)
 
     assert not alarms(run) or one_of_several(again, run.folder.parent, lambda high: not high) == []
 
@@ -283,12 +285,12 @@ def test_compressed_chunks_of_the_mini_app(tmp_path):
     (tmp_path / "work").mkdir()
     compressed(tmp_path / "work")
     recorded = record([os.environ["CM1_PROGRAM"]], tmp_path, 3, env={**os.environ, "DAMARIS_LOG": "off"})
-    store = damaris.open(recorded.recording)
-    for name, chunks, pwrites in store.query("""
+    assert recorded.status == 0, recorded.err
+    rows = damaris.open(recorded.recording).query("""
             select o.name, count(*) filter (c.function in ('H5Dwrite_chunk', 'H5Dwrite')), count(*) filter (c.function = 'pwrite') from calls c
             join calls b on b.id = c.branch join objects o on o.id = b.object
-            where b.function = 'write_dataset' and b.bytes > 10000 group by all""").fetchall():  # fmt: skip
-        assert chunks >= 1 and pwrites >= 1, name
+            where b.function = 'write_dataset' and b.bytes > 10000 group by all""").fetchall()  # fmt: skip
+    assert rows and all(chunks >= 1 and pwrites >= 1 for _, chunks, pwrites in rows), rows
 
 
 @pytest.mark.skipif("NO_MPI_PROGRAM" not in os.environ, reason="SKIP: this build has no examples")

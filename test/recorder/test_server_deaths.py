@@ -10,7 +10,7 @@ from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
 from damaris.raw import CHUNK, Pool
-from recorded import FLAVOUR, PROGRAMS, record
+from recorded import FLAVOUR, LIMIT_S, PROGRAMS, record
 from served import expected, pools, raw, settled, writes
 from test_process import CASES, STATUS
 
@@ -84,7 +84,9 @@ def test_chunks_that_no_disk_takes_stay_when_the_job_goes_on(tmp_path):
     refused = record(command, tmp_path, options=["--server"], env=environment, preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (4 << 20, 4 << 20)))
     assert refused.status == 0
     [pool] = pools(refused)
+    until = time.monotonic() + LIMIT_S
     while not is_closed(pool) or Pool(pool).is_in_use():  # what it has left is taken out of the memory when it is gone
+        assert time.monotonic() < until
         time.sleep(0.01)
     served = record(command, tmp_path, options=["--server"], env=environment)
     assert served.one("select count(*) from calls where function = 'pwrite'") == 400_000
@@ -117,7 +119,9 @@ def test_who_comes_while_a_server_ends_waits_until_its_files_are_whole(tmp_path)
         until = time.monotonic() + 60
         while os.pread(file.fileno(), 4, 4096) == bytes(4) and time.monotonic() < until:
             time.sleep(0.01)
+        assert os.pread(file.fileno(), 4, 4096) != bytes(4)
         time.sleep(0.5)  # it waits
+        assert second.is_alive()
         assert pool.stat().st_ino == os.fstat(file.fileno()).st_ino
         pool.unlink()
         os.pwrite(file.fileno(), struct.pack("<I", 1), 44)

@@ -228,7 +228,9 @@ class Viewer {
   async ask() {
     const place = document.getElementById('answer');
     place.textContent = 'asking …';
-    tabulate(place, await this.source.json('ask', { words: document.getElementById('words').value }).catch((error) => ({ error: error.message })));
+    const words = document.getElementById('words').value;
+    const found = await this.source.json('ask', { words }).catch((error) => error.name === 'AbortError' ? null : { error: error.message });
+    if (found) tabulate(place, found);  // else another question has been asked
   }
 }
 
