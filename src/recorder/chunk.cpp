@@ -347,6 +347,7 @@ void say_last_words(const char* how) {
     if (one != nullptr) lose(0, filled(*one));
     one = nullptr;
   }
+  if (counted_in != nullptr) tell_losses(*counted_in);  // two threads may have told theirs in the wrong order
   ::pthread_mutex_unlock(&lock);
   process_file::describe_end(how, unrecorded_bytes);
   // One that becomes another program, or fails to, goes on.

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@ namespace {
 using trace::load;
 
 constinit trace::Pool pool;  // calls come before constructors
+trace::PoolHead known;       // as it was when this process came: what never changes is taken from here
 std::uint64_t stream;
 bool given_up;
 pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
@@ -45,17 +47,19 @@ bool look_at(int pid, char& state, unsigned long long& start) {
                      &start) == 2;
 }
 
+// Also when nobody can say: a living server must not be taken for dead.
 bool is_server_alive() {
   char state = 0;
   unsigned long long start = 0;
-  return look_at(load(pool.head().server), state, start) && start == load(pool.head().server_start) && state != 'Z' && state != 'X';
+  if (!look_at(known.server, state, start)) return ::syscall(SYS_kill, known.server, 0) == 0 || errno != ESRCH;
+  return start == known.server_start && state != 'Z' && state != 'X';
 }
 
 // Until `is_done`, the server's death, or the pool's time-out. `word` counts what the server has done.
 template <class Condition>
 bool wait_for(std::uint32_t& word, Condition is_done) {
   constexpr long kLook = 50;  // ms between two looks at the server
-  for (const std::uint64_t until = now_ms() + load(pool.head().wait_ms); !given_up;) {
+  for (const std::uint64_t until = now_ms() + known.wait_ms; !given_up;) {
     const std::uint32_t seen = load(word);
     if (is_done()) return true;
     if (now_ms() >= until || !is_server_alive()) break;
@@ -75,15 +79,16 @@ void map(const char* path) {
     base = ::mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
   ::syscall(SYS_close, file);
   if (base == MAP_FAILED) return;
-  const trace::Pool mapped(base);
+  const trace::Pool mapped(base, static_cast<std::size_t>(facts.st_size));
   if (std::memcmp(mapped.head().magic, trace::kPoolMagic, sizeof trace::kPoolMagic) == 0 &&
-      mapped.head().version == trace::kPoolVersion &&
-      trace::pool_bytes(mapped.head().chunks) <= static_cast<std::size_t>(facts.st_size))
+      mapped.head().version == trace::kPoolVersion) {
+    known = mapped.head();
     pool = mapped;
+  }
 }
 
 void* take_free() {
-  const std::uint32_t count = pool.head().chunks;
+  const std::uint32_t count = pool.chunks();
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::uint32_t>((stream + i) % count);
     if (load(pool.owners()[at]) == 0 && trace::claim(pool.owners()[at], trace::owner_of(stream))) return pool.chunk(at);
@@ -94,12 +99,12 @@ void* take_free() {
 // A server that is woken takes the core from who wakes it, so it is left to its own pace while there is room.
 bool is_filling() {
   std::uint32_t full = 0;
-  for (std::uint32_t i = 0; i < pool.head().chunks; ++i) full += (load(pool.owners()[i]) & trace::kFull) != 0 ? 1 : 0;
-  return full >= pool.head().chunks / 4;
+  for (std::uint32_t i = 0; i < pool.chunks(); ++i) full += (load(pool.owners()[i]) & trace::kFull) != 0 ? 1 : 0;
+  return full >= pool.chunks() / 4;
 }
 
 bool has_chunks_left() {
-  for (std::uint32_t i = 0; i < pool.head().chunks; ++i)
+  for (std::uint32_t i = 0; i < pool.chunks(); ++i)
     if (load(pool.owners()[i]) == (trace::owner_of(stream) | trace::kFull)) return true;
   return false;
 }
@@ -108,7 +113,7 @@ bool has_chunks_left() {
 // then, and empty as those that a server frees.
 void save_rest(Save save) {
   ::pthread_mutex_lock(&saving);
-  for (std::uint32_t i = 0; i < pool.head().chunks; ++i) {
+  for (std::uint32_t i = 0; i < pool.chunks(); ++i) {
     if (load(pool.owners()[i]) != (trace::owner_of(stream) | trace::kFull) || !save(pool.chunk(i))) continue;
     std::memset(pool.chunk(i), 0, trace::kChunkBytes);
     trace::store(pool.owners()[i], 0);

@@ -1,5 +1,5 @@
 // This process's chunks in the node's pool, which a server empties into few files.
-// Used by: chunk.cpp; `enter` to `leave` under its lock but `next_for`, which each thread calls for its own chunk.
+// Used by: chunk.cpp; all under its lock but `next_for`, which each thread calls for its own chunk.
 // Before it: DAMARIS_RECORDING_POOL names the pool, where `damaris record --server` has made one. After it: the log of the recording.
 #pragma once
 

@@ -163,7 +163,7 @@ bool append(const void* chunk) {
 }
 
 void describe_process() {
-  static char text[8192], program[4096];  // under the lock; a signal handler may have a small stack
+  static char text[8192], program[4096];  // once a process; a signal handler may have a small stack
   char host[65] = {};
   if (::syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
   ::gethostname(host, sizeof host - 1);

@@ -1,5 +1,5 @@
 // The chunks of a node's processes in shared memory: a server writes those that are full into few files.
-// Used by: the recorder, each thread in its own chunk; the server of `damaris record --server`; python/damaris/pool.py reads the same.
+// Used by: the recorder, each thread in its own chunk; the server of `damaris record --server`; python/damaris/raw.py reads the same.
 // Before it: `damaris record --server` has made it. After it: a log whose streams are processes, see docs/trace-format.md.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,7 +60,13 @@ constexpr std::size_t pool_bytes(std::size_t chunks) { return kFirstChunkAt + ch
 class Pool {
  public:
   constexpr Pool() = default;
-  explicit Pool(void* base) : base_(static_cast<char*>(base)) {}
+  // `bytes` are mapped. How many chunks there are is not taken from the head, into which any process of the job may write.
+  Pool(void* base, std::size_t bytes)
+      : base_(static_cast<char*>(base)),
+        chunks_(bytes <= kFirstChunkAt ? 0
+                                       : static_cast<std::uint32_t>(std::min(kMostChunks, (bytes - kFirstChunkAt) / kChunkBytes))) {
+  }
+  std::uint32_t chunks() const { return chunks_; }
   bool is_there() const { return base_ != nullptr; }
   PoolHead& head() const { return *reinterpret_cast<PoolHead*>(base_); }
   PoolProcess* processes() const { return reinterpret_cast<PoolProcess*>(base_ + kProcessesAt); }
@@ -70,11 +77,12 @@ class Pool {
   }
   bool has(const void* chunk) const {
     const auto* const at = static_cast<const char*>(chunk);
-    return base_ != nullptr && at >= base_ + kFirstChunkAt && at < base_ + pool_bytes(head().chunks);
+    return base_ != nullptr && at >= base_ + kFirstChunkAt && at < base_ + pool_bytes(chunks_);
   }
 
  private:
   char* base_ = nullptr;
+  std::uint32_t chunks_ = 0;
 };
 
 template <class Word>

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/errno_text.hpp"
@@ -73,7 +75,7 @@ std::size_t processes_here() {
 int locked(const std::string& path) {
   for (const Deadline deadline = Deadline::after_ms(2 * kStart_ms); !deadline.passed();) {
     const int file = open_own(path, O_RDWR | O_CREAT);
-    if (file < 0) fail("make the pool '" + path + "'", errno);
+    if (file < 0) throw Error(DC_E_IO, format("cannot make the pool '{}': {}", path, why_not_own(path, errno)));
     struct stat here = {}, there = {};
     if (::flock(file, LOCK_EX | LOCK_NB) == 0 && ::fstat(file, &here) == 0 && ::stat(path.c_str(), &there) == 0 &&
         here.st_ino == there.st_ino)
@@ -87,7 +89,7 @@ int locked(const std::string& path) {
 trace::Pool mapped(int file, std::size_t bytes) {
   void* const base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (base == MAP_FAILED) fail("map the pool", errno);
-  return trace::Pool(base);
+  return trace::Pool(base, bytes);
 }
 
 // Room for the pool that is there for certain: without it a later write is a signal.
@@ -128,7 +130,7 @@ Entry enter_for_server(const trace::Pool& pool) {
 
 // In a process of its own. `ready`: gets a word when it serves, else the reason why not.
 [[noreturn]] void serve(const trace::Pool& pool, const std::string& path, const std::string& raw, int files, int ready) {
-  const auto say = [ready](const std::string& text) { return ::write(ready, text.data(), text.size()) > 0; };
+  const auto say = [&ready](const std::string& text) { return ::write(ready, text.data(), text.size()) > 0; };
   try {
     char host[65] = {};
     ::gethostname(host, sizeof host - 1);
@@ -140,8 +142,8 @@ Entry enter_for_server(const trace::Pool& pool) {
     head.server_start = start_time_of(::getpid());
     head.wait_ms = wait_ms > 0 ? static_cast<std::uint32_t>(wait_ms) : 5000;
     std::memcpy(head.magic, trace::kPoolMagic, sizeof head.magic);
-    say("r");
-    ::close(ready);
+    if (!say("r")) ::_exit(0);  // who started it has given up, and taken the pool away
+    ::close(std::exchange(ready, -1));
     if (server.run()) {
       ::unlink(path.c_str());
       trace::ring(head.ended);
@@ -161,8 +163,9 @@ Entry enter_for_server(const trace::Pool& pool) {
   if (::fork() != 0) ::_exit(0);
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int standard : {0, 1, 2}) ::dup2(nowhere, standard);
-  for (int open = 3; open < 1024; ++open)
-    if (open != ready) ::close(open);
+  ready = ::dup2(ready, 3);
+  if (::syscall(SYS_close_range, 4, ~0u, 0) != 0)
+    for (int open = 4; open < 1024; ++open) ::close(open);
   if (::chdir("/") != 0) ::_exit(1);
   serve(pool, path, raw, files, ready);
 }

@@ -109,7 +109,7 @@ bool PoolServer::store(const std::vector<std::uint32_t>& chunks) try {
 
 // Stores what is full, and what the dead have left. False: the file system has refused it.
 bool PoolServer::empty(bool looks) {
-  std::vector<std::uint64_t> owners(pool_.head().chunks);
+  std::vector<std::uint64_t> owners(pool_.chunks());
   for (std::uint32_t chunk = 0; chunk < owners.size(); ++chunk) owners[chunk] = load(pool_.owners()[chunk]);
   // After the chunks: who has taken one was a living process before.
   const std::set<std::uint64_t> alive = looks ? living() : std::set<std::uint64_t>();
@@ -130,7 +130,7 @@ bool PoolServer::empty(bool looks) {
 bool PoolServer::is_needed() const {
   for (std::size_t i = 0; i < trace::kMostProcesses; ++i)
     if (load(pool_.processes()[i].pid) != 0) return true;
-  for (std::uint32_t chunk = 0; chunk < pool_.head().chunks; ++chunk)
+  for (std::uint32_t chunk = 0; chunk < pool_.chunks(); ++chunk)
     if (load(pool_.owners()[chunk]) != 0) return true;
   return false;
 }
