@@ -62,7 +62,7 @@ class LogFile final : public LogTarget {
     constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
     const int mode = lazy_ ? 0644 : 0666;
     constexpr int kDevice = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // /dev/stderr may be a named pipe without a reader
-    descriptor_ = is_device(path_) ? ::open(path_.c_str(), kHow | kDevice, mode) : open_own(path_, kHow, mode);
+    descriptor_ = is_device(path_) ? moved_up(::open(path_.c_str(), kHow | kDevice, mode)) : open_own(path_, kHow, mode);
     if (descriptor_ < 0 && lazy_) open_beside();
     if (descriptor_ < 0) return errno;
     identity_ = FileIdentity(descriptor_);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@ namespace {
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 constexpr int kTries = 10;  // other processes may create the same names concurrently
 constexpr int kMostLinks = 40;
+constexpr rlim_t kOurs = 256;
+bool is_own_program = false;
 constexpr std::uint32_t kPseudoFileSystems[] = {PROC_SUPER_MAGIC,   SYSFS_MAGIC,         DEBUGFS_MAGIC,    TRACEFS_MAGIC,
                                                 CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC,
                                                 SMACK_MAGIC,        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,   BPF_FS_MAGIC};
@@ -113,16 +116,30 @@ bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noe
 
 }  // namespace
 
+void keep_descriptors_low() noexcept { is_own_program = true; }
+
+int moved_up(int descriptor) noexcept {
+  struct rlimit limit = {};
+  if (descriptor < 0 || is_own_program) return descriptor;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return refuse(descriptor, errno);
+  const int high = ::fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(std::min(kOurs, limit.rlim_cur / 2)));
+  return high >= 0 ? (::close(descriptor), high) : refuse(descriptor, errno);
+}
+
 int open_own(const std::string& path, int flags, mode_t mode) noexcept {
   const int rest = (flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | kSafely;
   for (int tries = 0;; ++tries) {
     if ((flags & O_CREAT) != 0) {
       const int made = ::open(path.c_str(), rest | O_CREAT | O_EXCL, mode);
-      if (made >= 0) return keep_for_owner(made);
+      if (made >= 0) {
+        const int high = moved_up(keep_for_owner(made));
+        if (high < 0) ::unlink(path.c_str());
+        return high;
+      }
       if (errno != EEXIST || (flags & O_EXCL) != 0) return made;
     }
     const int found = ::open(path.c_str(), rest);
-    if (found >= 0) return accept(found, path, flags, mode);
+    if (found >= 0) return moved_up(accept(found, path, flags, mode));
     if (errno == ENXIO) errno = EINVAL;  // a pipe without a reader, a socket
     if (errno != ENOENT || (flags & O_CREAT) == 0 || tries == kTries) return -1;
   }
@@ -137,7 +154,7 @@ int make_own(const std::string& start, std::string& path, int flags, mode_t mode
 }
 
 StoredFileReader::StoredFileReader(const std::string& path) noexcept
-    : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+    : descriptor_(moved_up(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC))) {
   if (descriptor_ >= 0 && !is_stored_file(descriptor_)) descriptor_ = refuse(descriptor_, errno);
 }
 

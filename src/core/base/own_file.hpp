@@ -11,9 +11,15 @@
 
 namespace damaris {
 
+// For a descriptor that stays open between two calls of the program: moves it to min(256, half of `ulimit -n`) or above, so that a program
+// that closes low numbers which it did not open, as daemons do, meets none of ours. Returns the new one, or -1 with errno; closes the old
+// one in either case. keep_descriptors_low() is for our own programs, where nobody does so.
+int moved_up(int descriptor) noexcept;
+void keep_descriptors_low() noexcept;
+
 // Opens `path` as open(2) does, with O_CLOEXEC, but refuses a symbolic link as its last component, does not block on a named pipe, and
 // accepts an existing file only if it is a regular file of this user. O_TRUNC takes effect after these checks.
-// Owns: the caller owns the descriptor. Returns: the descriptor, or -1 with errno, with nothing created or changed: EPERM for another
+// Owns: the caller owns the descriptor, which is moved_up(). Returns: the descriptor, or -1 with errno, with nothing created or changed: EPERM for another
 // user's file, ELOOP for a symbolic link, EINVAL if not a regular file, EMLINK for a file with several names if `mode` gives other users no
 // permissions, EAGAIN for a file with a lease, otherwise as open(2).
 int open_own(const std::string& path, int flags, mode_t mode = 0600) noexcept;

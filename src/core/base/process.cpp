@@ -13,6 +13,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/own_file.hpp"
+
 namespace damaris {
 namespace {
 
@@ -103,7 +105,7 @@ bool is_alive(const ProcessId& process) noexcept {
 ProcessWatch::ProcessWatch(const ProcessId& process) : process_(process) {
   if (process.pid == ::getpid()) return;
   // The descriptor first, then the check: so a process that is alive now is the one that the descriptor refers to.
-  descriptor_ = pidfd_open(process.pid);
+  descriptor_ = moved_up(pidfd_open(process.pid));
   dead_at_start_ = !is_alive(process);
 }
 

@@ -8,6 +8,8 @@
 #include <ctime>
 #include <mutex>
 
+#include "core/base/own_file.hpp"
+
 namespace damaris {
 namespace {
 
@@ -79,6 +81,7 @@ StdioGuard::~StdioGuard() {
 void prepare_own_process() noexcept {
   static const auto* const permanent = new StdioGuard;  // never released, not even at exit
   (void)permanent;
+  keep_descriptors_low();
   struct sigaction action = {};
   action.sa_handler = ignore_signal;
   action.sa_flags = SA_RESTART;

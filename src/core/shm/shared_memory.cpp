@@ -131,7 +131,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   SharedMemory memory;
   memory.name_ = name;
   memory.owns_name_ = true;
-  memory.take_descriptor(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0));
+  memory.take_descriptor(moved_up(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0)));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
   // Any process of this user may remove a region whose lock is free: so take the lock before the region has contents.
   if (!memory.try_lock(kServerPart) || !memory.has_name())

@@ -167,8 +167,7 @@ TEST_CASE("without standard streams a run starts, and what is written to them re
   }
 }
 
-TEST_CASE("a program that closes the descriptors it does not know, and uses their numbers, runs on and keeps its files",
-          "[unpromised]") {
+TEST_CASE("a program that closes the descriptors it does not know, and uses their numbers, runs on and keeps its files") {
   for (const int cores : {0, 1}) {
     INFO(cores << " dedicated cores");
     Simulation simulation(cores, "<log level='info' file='server.log'/>");

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -42,6 +44,20 @@ TEST_CASE("a file that is created is this user's, and an existing one is opened 
   CHECK(errno == EEXIST);
   CHECK(open_own(folder.file("b"), O_RDWR) == -1);
   CHECK(errno == ENOENT);
+}
+
+TEST_CASE("a descriptor of ours is at 256 or above, or in the upper half where the program may have fewer") {
+  const TempFolder folder;
+  struct rlimit before = {};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  for (const rlim_t most : {rlim_t{40}, before.rlim_cur}) {
+    const struct rlimit limit = {most, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const int made = open_own(folder.file("a"), O_RDWR | O_CREAT), found = StoredFileReader(folder.file("a")).descriptor();
+    CHECK(std::min(made, found) >= static_cast<int>(std::min(rlim_t{256}, most / 2)));
+    CHECK(::fcntl(made, F_GETFD) == FD_CLOEXEC);
+    ::close(made);
+  }
 }
 
 TEST_CASE("a link, a named pipe and a folder in a file's place are refused without waiting, and stay as they are") {
