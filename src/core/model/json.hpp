@@ -12,7 +12,7 @@
 namespace damaris::model {
 
 // The version of the text: incremented when its members or their meaning change, so that a reader rejects text of another version. The
-// enumerators that a reader accepts are bounded in json_read.cpp.
+// enumerators that a reader accepts are bounded in json.cpp.
 constexpr int kJsonVersion = 12;
 
 // The whole as one text.

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/file.hpp"
 #include "core/base/json.hpp"
 #include "support/errors.hpp"
 #include "support/peak_memory.hpp"
@@ -51,6 +52,28 @@ TEST_CASE("rule 6: a model is unchanged after the way through its compiled form"
   REQUIRE(back.architecture.stale == StalePolicy::discard);
   REQUIRE(back.log.file == "storm.log");
   REQUIRE(back.variables[0].where.line == 11);
+}
+
+// Also an attaching client of another build of this version reads it.
+TEST_CASE("the text of a model is that of its version") {
+  REQUIRE(damaris::digest(to_json(example_model())) == 0x161e3d9568f5aed2);
+}
+
+TEST_CASE("a compiled model that lacks a member is refused") {
+  const Json whole = Json::parse(to_json(example_model()));
+  const Json leaves = whole.flatten();
+  int erased = 0;
+  for (const auto& [path, value] : leaves.items()) {
+    for (Json::json_pointer at(path); !at.empty(); at.pop_back()) {
+      if (!whole[at.parent_pointer()].is_object()) continue;
+      Json lacking = whole;
+      lacking[at.parent_pointer()].erase(at.back());
+      CAPTURE(at.to_string());
+      REQUIRE_FALSE(refusal(lacking.dump()).empty());
+      ++erased;
+    }
+  }
+  REQUIRE(erased > 200);
 }
 
 TEST_CASE("rule 6: a model is unchanged after the way through its two parts, of which clients read the first") {
