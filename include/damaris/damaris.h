@@ -8,8 +8,11 @@
  *             plugin's callback), DC_E_FORKED, DC_E_ARGUMENT (a null pointer, a negative number, a step above 2^62), DC_E_THREADS,
  *             DC_E_MEMORY and DC_E_INTERNAL.
  *   State     A call that returns an error has had no effect, unless its comment says otherwise. One effect can remain: the first call
- *             of a step opens it and so ends the earlier steps, which frees their room. A later DC_E_FULL, DC_E_SERVER_LOST or
- *             DC_E_MEMORY of that call leaves the step open. The call can be repeated with the same step.
+ *             of a step opens it and so ends the earlier steps, which frees their room. A later DC_E_FULL or DC_E_SERVER_LOST
+ *             of that call leaves the step open. The call can be repeated with the same step.
+ *   Memory    A call that finds none returns DC_E_MEMORY and ends the session: every further call returns DC_E_MEMORY, dc_finalize and
+ *             dc_initialize included. For the server this client has died: steps that it has not ended are partial. With
+ *             `dedicated cores="0"` what was not stored yet is lost.
  *   Owns      Pointers are borrowed until the call returns, unless its comment says otherwise. Names are texts that end with a zero byte.
  *   Process   Only the process that has attached may call. In a fork of it every call, dc_initialize included, returns DC_E_FORKED, and
  *             the end of the fork does not affect the session. A fork shares the memory of dc_alloc and must not write there. After
@@ -245,7 +248,7 @@ DC_MUST_CHECK int dc_signal(const char* name, int64_t step);
  *   Waits    at most the XML's buffer timeout, for a full lane.
  *   Returns  with the step ended: DC_E_NOT_COMMITTED; DC_E_EARLIER_IO, the error of the lowest step up to this one that no call has returned
  *            yet; DC_N_PLUGIN if there is none; with `dedicated cores="0"` DC_E_TIMEOUT after the XML's finalize timeout, when other processes have not ended
- *            it. Without effect: DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL and DC_E_MEMORY, after which the call can be repeated. */
+ *            it. Without effect: DC_E_BACKWARD, DC_E_SERVER_LOST; DC_E_FULL, after which the call can be repeated. */
 DC_MUST_CHECK int dc_end_iteration(int64_t step);
 
 /* Waits until step `step` and all earlier ones are durable on this node group: in files that are fsynced under their final names.

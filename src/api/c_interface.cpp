@@ -17,8 +17,7 @@ using damaris::client::Client;
 Client& client() {
   damaris::api::Session* session = damaris::api::session();
   damaris::api::refuse_in_callback();
-  if (session == nullptr)
-    throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
+  if (session == nullptr) damaris::api::throw_no_session();
   if (!session->is_own()) damaris::api::throw_forked(*session);
   return session->client();
 }
@@ -92,11 +91,10 @@ int dc_initialize(const char* config, int id) {
 int dc_finalize(void) {
   return guard([&] {
     client();
+    const int code = guard([] { return report(damaris::api::session()->finalize()); });
     // The session always ends: after a time-out or the loss of the server there is nothing left to wait for.
-    struct End {
-      ~End() { damaris::api::set_session(nullptr); }
-    } end;
-    return report(damaris::api::session()->finalize());
+    damaris::api::set_session(nullptr);
+    return code;
   });
 }
 

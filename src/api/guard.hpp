@@ -3,6 +3,7 @@
 // Before it: a call of the simulation. After it: a code, and the message of dc_last_error.
 #pragma once
 
+#include <new>
 #include <utility>
 
 #include "api/session.hpp"
@@ -16,6 +17,8 @@ template <class Call>
 int guard_write(Call&& call) noexcept {
   try {
     return call();
+  } catch (const std::bad_alloc&) {
+    return end_session_without_memory();
   } catch (...) {
     const Status thrown = thrown_status();
     return set_last_error(thrown.code, thrown.message);

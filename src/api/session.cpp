@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <optional>
@@ -23,8 +24,9 @@
 namespace damaris::api {
 namespace {
 
-// Not destroyed at exit: a program that exits without dc_finalize counts as dead, and the server must see that.
-Session* the_session = nullptr;
+// Not destroyed at exit: a program that exits without dc_finalize counts as dead, and the server must see that. A session that is over for
+// want of memory has moved to the second one.
+std::atomic<Session*> the_session{nullptr}, session_without_memory{nullptr};
 constexpr auto kShortWait = std::chrono::milliseconds(20);
 constexpr auto kWatchInterval = std::chrono::microseconds(500);
 
@@ -57,9 +59,9 @@ class LastError {
 struct AtExit {
   AtExit() { make_log(); }
   ~AtExit() {
-    if (the_session == nullptr || !the_session->is_own()) return;
+    if (session() == nullptr || !session()->is_own()) return;
     try {
-      if (const std::string loss = the_session->loss_at_exit(); !loss.empty()) log_line(LogLevel::error, loss);
+      if (const std::string loss = session()->loss_at_exit(); !loss.empty()) log_line(LogLevel::error, loss);
     } catch (...) {  // no memory for the line: it is lost, as in log_line()
     }
   }
@@ -92,22 +94,12 @@ client::PumpResult Session::pump() {
     return client::PumpResult::waiting;
   }
   const ProcessGuard process_guard;
-  bool is_short = false;
-  try {
-    if (server_->poll()) {
-      last_work_ = Clock::now();
-      return client::PumpResult::worked;
-    }
-  } catch (const std::bad_alloc&) {
-    if (shm::state_of(server_->region()->header()) == shm::RegionState::lost)
-      throw Error(
-          DC_E_SERVER_LOST,
-          "a fault has ended the server in this process: it ran out of memory in work that cannot be repeated; what it had not "
-          "stored is lost");
-    is_short = true;  // a later call repeats what the server could not do; this call has not failed
+  if (server_->poll()) {
+    last_work_ = Clock::now();
+    return client::PumpResult::worked;
   }
-  if (!is_short && !server_->busy()) return client::PumpResult::idle;
-  const client::PumpResult waiting = is_short || server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
+  if (!server_->busy()) return client::PumpResult::idle;
+  const client::PumpResult waiting = server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
   // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
@@ -178,10 +170,9 @@ Session::~Session() {
   if (is_own()) process_guard.emplace();
   client_.reset();
   server_.reset();
-  if (on_end_ && is_own()) on_end_();
 }
 
-Session* session() noexcept { return the_session; }
+Session* session() noexcept { return the_session.load(std::memory_order_relaxed); }
 
 void throw_forked(const Session& session) {
   throw Error(DC_E_FORKED,
@@ -196,18 +187,46 @@ void throw_in_callback() {
               "(damaris/plugin.h), so let the simulation make this call");
 }
 
+namespace {
+
+void require_memory() {
+  const Session* const ended = session_without_memory;
+  if (ended == nullptr) return;
+  if (!ended->is_own()) throw_forked(*ended);
+  throw Error(DC_E_MEMORY,
+              "an earlier call of this process found no memory, and its session is over; give it more memory, and run it again");
+}
+
+}  // namespace
+
+void throw_no_session() {
+  require_memory();
+  throw Error(DC_E_NOT_INITIALIZED, "Damaris is not initialized in this process; call dc_initialize or dc_mpi_initialize first");
+}
+
+int end_session_without_memory() noexcept {
+  if (Session* const ended = session()) {
+    session_without_memory = ended;
+    the_session = nullptr;
+    if (ended->is_own()) {
+      ended->client().give_up();
+      log_line(LogLevel::error,
+               "out of memory: the session of this process is over, and the steps that it has not ended lack its data");
+    }
+  }
+  return set_last_error(DC_E_MEMORY, "out of memory");
+}
+
 void require_no_session() {
-  if (the_session != nullptr && !the_session->is_own()) throw_forked(*the_session);
+  if (session() != nullptr && !session()->is_own()) throw_forked(*session());
   refuse_in_callback();
-  if (the_session != nullptr)
+  require_memory();
+  if (session() != nullptr)
     throw Error(DC_E_ALREADY_INITIALIZED,
                 "Damaris is already initialized in this process; call dc_finalize before a second dc_initialize");
 }
 
-void set_session(std::unique_ptr<Session> session) noexcept {
-  delete the_session;
-  the_session = session.release();
-}
+void set_session(std::unique_ptr<Session> session) noexcept { delete the_session.exchange(session.release()); }
 
 int set_last_error(int code, const std::string& sentence) noexcept {
   try {

@@ -3,7 +3,6 @@
 // Before it: the start (detached, split, in place). After it: the client, and in place also the server.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,8 +32,6 @@ class Session {
   // The pid of that process, for messages.
   std::int32_t process() const noexcept { return process_; }
   Status finalize();
-  // Runs when the session ends, for example to free a communicator.
-  void on_end(std::function<void()> action) { on_end_ = std::move(action); }
 
  private:
   client::PumpResult pump();
@@ -47,7 +44,6 @@ class Session {
   std::unique_ptr<server::Serving> server_;  // in place only; outlives the client
   std::unique_ptr<client::Client> client_;
   std::int64_t finalize_timeout_ms_ = 0;  // in place
-  std::function<void()> on_end_;
   // For the line at the end of the run.
   const std::shared_ptr<const shm::Region> region_;
   const std::shared_ptr<const model::Frame> frame_;
@@ -62,9 +58,14 @@ inline void refuse_in_callback() {
   if (InCallback::is_here()) throw_in_callback();
 }
 // Call before a start does anything. Throws as refuse_in_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED
-// if it belongs to another process.
+// if it belongs to another process, DC_E_MEMORY after end_session_without_memory().
 void require_no_session();
 [[noreturn]] void throw_forked(const Session& session);
+// Throws Error(DC_E_NOT_INITIALIZED), or DC_E_MEMORY if end_session_without_memory() has ended the session.
+[[noreturn]] void throw_no_session();
+// For a call that has run out of memory, on any thread: the server takes this client for a dead one, and every further call is refused.
+// The objects stay, because other threads may be in a call. Returns DC_E_MEMORY.
+int end_session_without_memory() noexcept;
 void set_session(std::unique_ptr<Session> session) noexcept;
 
 // Stores the message for dc_last_error of this thread and returns `code`.

@@ -105,6 +105,8 @@ Client::~Client() {
   leave_slot(region_->slot(slot_));
 }
 
+void Client::give_up() noexcept { shm::set_state(region_->slot(slot_), shm::SlotState::dead); }
+
 // Without waiting: the program is unwinding.
 void Client::send_finalize() {
   const std::int64_t last = last_attempted_step();
@@ -283,14 +285,6 @@ Status Client::end_iteration(std::int64_t step) {
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
-  try {
-    return after_end(step);
-  } catch (const std::bad_alloc&) {  // the step has ended: what there is to report waits for the next call
-    return {};
-  }
-}
-
-Status Client::after_end(std::int64_t step) {
   const std::int64_t timeout_ms = declared_.frame->architecture.finalize_timeout_ms;
   if (!link_.pump_until(PumpResult::idle, timeout_ms))
     return {DC_E_TIMEOUT,

@@ -71,6 +71,8 @@ class Client {
   Status flush(std::int64_t step, std::int64_t timeout_ms);
   // Ends all steps, waits for durability, detaches. A second call does nothing.
   Status finalize();
+  // Its server takes it for a client that has died, whose process lives. Any thread; the object stays as it is.
+  void give_up() noexcept;
   dc_status_t status();
   // The open step if something was written in it, otherwise nothing.
   std::optional<std::int64_t> unfinished_step() const { return steps_.unfinished(); }
@@ -105,7 +107,6 @@ class Client {
   void close_steps_below(std::int64_t step) noexcept;
   void send_finalize();
   void note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) noexcept;
-  Status after_end(std::int64_t step);
   void require_fits(const Wanted& wanted, std::int64_t step);
   void require_shapes();
   [[noreturn]] void throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const;

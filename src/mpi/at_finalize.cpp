@@ -11,12 +11,13 @@ namespace {
 int end_session() {
   if (api::session() == nullptr || !api::session()->is_own()) return DC_OK;
   log_line(LogLevel::warning, "the program calls MPI_Finalize without dc_finalize: done for it, and what it would return is lost");
-  struct End {
-    ~End() { api::set_session(nullptr); }
-  } end;
-  const Status report = api::session()->finalize();
-  if (report.code != DC_OK) log_line(LogLevel::error, report.message);
-  return DC_OK;
+  const int code = api::guard([] {
+    const Status report = api::session()->finalize();
+    if (report.code != DC_OK) log_line(LogLevel::error, report.message);
+    return DC_OK;
+  });
+  api::set_session(nullptr);
+  return code;
 }
 
 extern "C" int damaris_mpi_at_finalize(MPI_Comm, int, void*, void*) {

@@ -186,7 +186,7 @@ void require_mpi() {
 
 // Checked locally on each rank, before any collective call: if clients start twice, their servers cannot take part.
 void require_first_start(MPI_Comm world) {
-  if (started_here && api::session() != nullptr) api::require_no_session();
+  if (started_here) api::require_no_session();
   int inter = 0;
   if (world != MPI_COMM_NULL) check(MPI_Comm_test_inter(world, &inter), "MPI_Comm_test_inter");
   if (world == MPI_COMM_NULL || inter != 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -118,6 +119,9 @@ Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::s
     const InCallback inside;
     const ThreadStateGuard thread_state;  // per callback, so that traps left enabled by a plugin affect nothing else
     result.code = observed({callback.name, "plugin", plugin.short_name.c_str(), callback.step, 0, nullptr, 0}, call);
+  } catch (const std::bad_alloc&) {
+    result.code = DC_E_MEMORY;
+    plugin.failure = "out of memory";
   } catch (const std::exception& error) {
     result.code = DC_E_PLUGIN;
     plugin.failure = format("it threw: {}", error.what());
@@ -149,6 +153,7 @@ Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::s
            : result.is_notice()           ? LogLevel::warning
                                           : LogLevel::error,
            result.message);
+  if (plugin.storage && result.code == DC_E_MEMORY) throw std::bad_alloc();  // ends the server: recovery stores the step
   return result;
 }
 

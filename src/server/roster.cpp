@@ -29,7 +29,9 @@ bool Roster::admit() {
   bool came = false;
   for (Member& member : members_) {
     const shm::ClientSlot& slot = region_.slot(member.slot);
-    if (member.presence != Member::Presence::expected || shm::state_of(slot) != shm::SlotState::attached) continue;
+    const shm::SlotState state = shm::state_of(slot);
+    if (member.presence != Member::Presence::expected || state == shm::SlotState::free || state == shm::SlotState::claimed)
+      continue;
     came = true;
     ++present_;
     if (const std::int32_t id = slot.id.load(std::memory_order_relaxed); is_free(id)) {
@@ -74,7 +76,8 @@ bool Roster::is_free(std::int32_t id) { return id >= 0 && find(id) == nullptr; }
 std::vector<Member*> Roster::find_dead() {
   std::vector<Member*> dead;
   for (Member& member : members_) {
-    if (member.presence != Member::Presence::attached || member.watch.alive()) continue;
+    const bool has_given_up = shm::state_of(region_.slot(member.slot)) == shm::SlotState::dead;
+    if (member.presence != Member::Presence::attached || (!has_given_up && member.watch.alive())) continue;
     // Blocks published before the death still count: the lanes are drained first.
     const bool drained =
         std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });

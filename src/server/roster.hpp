@@ -59,7 +59,7 @@ class Roster {
   bool admit();
   // For a dead server's region: admits all clients that ever attached, with their ended steps, and waits for no others.
   void adopt();
-  // Marks members whose process has ended and whose lanes are drained. Returns the newly marked ones.
+  // Marks members whose process has ended, or that have given up, and whose lanes are drained. Returns the newly marked ones.
   std::vector<Member*> find_dead();
   // Marks members that never attached as gone.
   void stop_waiting();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -47,7 +46,7 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
 Server::~Server() {
   if (creator_.is_this_process()) try {
       close();
-    } catch (const std::bad_alloc&) {  // the plugins are finalized with the work side
+    } catch (...) {  // the plugins are finalized with the work side
     }
 }
 
@@ -73,7 +72,7 @@ bool Server::poll() {
   try {
     return pass();
   } catch (...) {
-    if (handover_.torn.load(std::memory_order_relaxed) && creator_.is_this_process()) end_by_fault(thrown_status());
+    if (creator_.is_this_process()) end_by_fault(thrown_status());
     throw;
   }
 }

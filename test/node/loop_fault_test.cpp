@@ -112,6 +112,29 @@ TEST_CASE("an exception that ends the server's loop leaves the region, clients g
   CHECK_FALSE(is_there(region));
 }
 
+TEST_CASE("a storage that runs out of memory ends its server as a kill does, and recovery stores the step") {
+  model::Model model = node_model();
+  add_recorder(model, true);
+  model.plugins[0].name = "throwing";
+  model.plugins[0].library = "damaris_test_throwing.so";
+  const std::string name = format("/damaris.{}.storage-fault.{}", ::geteuid(), ::getpid());
+  in_child([&] {
+    ::setenv("DAMARIS_TEST_NO_MEMORY", "yes", 1);
+    Node node(model, 1, name);
+    node.start();
+    node.client(0).write(node.variable(0, "small"), 2, 0, kFour);
+    node.client(0).end_iteration(2);
+    const Error error = error_of([&] { node.client(0).flush(2, 60'000); });
+    const bool is_ended = node.stop().code == DC_E_MEMORY && shm::state_of(node.region().header()) == shm::RegionState::lost;
+    if (!is_ended || error.code() != DC_E_SERVER_LOST) ::_exit(1);
+  });
+  REQUIRE(is_there(name));
+  const server::Recovery recovery = server::recover(name);
+  CHECK(recovery.stored == 1);
+  CHECK(recovery.left == 0);
+  CHECK_FALSE(is_there(name));
+}
+
 TEST_CASE("what was spilled before a fault ended the server is there for the recovery, too") {
   const TempFolder folder;
   ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);

@@ -205,6 +205,23 @@ TEST_CASE("a client that leaves without finalize says so: its step is stored, an
   CHECK_THAT(node.lines("step 0 ").at(0), Catch::Contains("datasets 1 "));
 }
 
+TEST_CASE(
+    "rule 2: a client that gives up counts as dead though its process lives: no other waits for it, and what it published is "
+    "stored") {
+  const bool is_admitted = GENERATE(true, false);
+  Node node(recorded(), 2);
+  if (is_admitted) poll_until_idle(node);
+  node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
+  node.client(0).give_up();
+  node.start();
+  Status report = node.client(1).end_iteration(0);
+  if (const Status flushed = node.client(1).flush(0, 60'000); report.code == DC_OK) report = flushed;
+  CHECK(report.code == DC_E_EARLIER_IO);
+  CHECK_THAT(report.message, Catch::Contains("client 0 died"));
+  CHECK(node.lines("step 0 ") ==
+        std::vector<std::string>{"step 0 complete 1 time -1 datasets 1 small:0.0=16:10 absent:1 missing:0"});
+}
+
 TEST_CASE("clients that have come in time are not waited for, however long the run takes") {
   model::Model model = recorded();
   model.architecture.attach_timeout_ms = 1;

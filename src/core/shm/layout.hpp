@@ -125,7 +125,7 @@ enum class SlotState : std::uint32_t {
   claimed = 1,   // C: owns the slot, is preparing its arena
   attached = 2,  // C release: may send
   drained = 3,   // S release: the client has finalized and all its data are processed
-  dead = 4,      // S: the process ended without finalize
+  dead = 4,      // S: the process ended without finalize; C: it lives, but its session is over
 };
 
 struct Mail {
@@ -136,7 +136,7 @@ struct Mail {
 inline constexpr std::uint32_t kMails = 8;  // a power of two
 
 struct alignas(kLine) ClientSlot {
-  std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached, S the rest
+  std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached->dead, S drained and dead
   std::atomic<std::int32_t> id;                         // C before attached
   std::atomic<std::uint64_t> claimer;                   // C compare-exchange, release: word_of the process that may publish, or 0
   std::int32_t pid;                                     // C before attached

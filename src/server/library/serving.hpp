@@ -52,8 +52,8 @@ class Serving {
  public:
   virtual ~Serving() = default;
   virtual const std::shared_ptr<shm::Region>& region() const = 0;
-  // Makes one pass over all pending work. Returns whether anything was done. Never sleeps. A later pass repeats what std::bad_alloc has
-  // interrupted; work that cannot be repeated ends the server by a fault, and its clients get DC_E_SERVER_LOST.
+  // Makes one pass over all pending work. Returns whether anything was done. Never sleeps. An exception ends the server
+  // by a fault: its clients get DC_E_SERVER_LOST from then on.
   virtual bool poll() = 0;
   // True while a later poll() may have work even without a new message: a read, a step, a global instance.
   virtual bool busy() = 0;
