@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <variant>
@@ -152,21 +151,6 @@ class Lease {
   bool moved_ = false;
 };
 
-// Encloses work that cannot be repeated: an exception that leaves it is a fault of the server, not a shortage that may pass.
-class Indivisible {
- public:
-  explicit Indivisible(std::atomic<bool>& torn) noexcept : torn_(torn) {}
-  ~Indivisible() {
-    if (std::uncaught_exceptions() > before_) torn_.store(true, std::memory_order_relaxed);
-  }
-  Indivisible(const Indivisible&) = delete;
-  Indivisible& operator=(const Indivisible&) = delete;
-
- private:
-  std::atomic<bool>& torn_;
-  const int before_ = std::uncaught_exceptions();
-};
-
 class Handover {
  public:
   Ring<Job> jobs{128};
@@ -174,7 +158,6 @@ class Handover {
   Lease lease;
   std::atomic<bool> urgent{false};  // a client or another step waits for the step in hand
   std::atomic<bool> ending{false};  // no time is left for what the storage cannot store
-  std::atomic<bool> torn{false};    // either side: an exception has left something half done
 
   // Work: has looked for messages of other servers; the answers that this has brought are in the ring.
   void note_look() noexcept { looks_.fetch_add(1, std::memory_order_release); }

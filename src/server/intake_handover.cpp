@@ -22,9 +22,8 @@ bool IntakeSide::hand_out_reads() {
 
 void IntakeSide::submit(Job job) {
   if (auto* const actions = std::get_if<RunActions>(&job)) {
-    std::size_t& count = actions_of_[actions->key.step];
+    ++actions_of_[actions->key.step];
     actions_.push_back(std::move(*actions));
-    ++count;
   } else {
     backlog_.push_back(std::move(job));
   }
@@ -111,17 +110,15 @@ void IntakeSide::submit_leave() {
 bool IntakeSide::take_answers() {
   bool any = false;
   signals_.note_looks(handover_.looks());  // first: see Handover::looks
-  while (taking_ || (taking_ = handover_.answers.try_pop())) {
-    std::visit([this](auto& one) { take(one); }, *taking_);
-    taking_.reset();  // only now: an answer whose handling fails is taken once more
+  while (std::optional<Answer> answer = handover_.answers.try_pop()) {
+    std::visit([this](auto& one) { take(one); }, *answer);
     any = true;
   }
   return any;
 }
 
 void IntakeSide::take(ActionsRun& answer) {
-  for (; !answer.reports.empty(); answer.reports.erase(answer.reports.begin())) {
-    const Status& report = answer.reports.front();
+  for (const Status& report : answer.reports) {
     if (report.code < DC_OK) failures_.record_logged(report);
     roster_.notify_all_clients({answer.key.step, report});
   }
@@ -165,10 +162,7 @@ void IntakeSide::take(PluginReport& answer) {
   if (answer.status.is_notice()) notify_all_clients(answer.status);
 }
 
-void IntakeSide::take(Decision& answer) {
-  const Indivisible whole(handover_.torn);
-  signals_.decide(answer);
-}
+void IntakeSide::take(Decision& answer) { signals_.decide(answer); }
 
 void IntakeSide::take(ReadServed& answer) {
   --reads_out_;
@@ -202,9 +196,6 @@ dc_step_t IntakeSide::begin(Step& step) {
 }
 
 void IntakeSide::account_for(Step& step) const {
-  step.missing.clear();  // of a call that has failed
-  step.absent.clear();
-  step.never_attached = 0;
   for (const Member& member : roster_.members()) {
     if (member.id < 0)
       ++step.never_attached;
@@ -218,16 +209,14 @@ void IntakeSide::account_for(Step& step) const {
 }
 
 void IntakeSide::take(StepProcessed& answer) {
-  PluginHost::StepResult& result = answer.result;
+  const PluginHost::StepResult& result = answer.result;
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", answer.step, file.path, file.bytes));
   if (result.first_failure.code != DC_OK) {
     failures_.record_logged(result.first_failure);
     roster_.notify_all_clients({answer.step, result.first_failure});
-    result.first_failure = {};
   }
-  for (; !result.notices.empty(); result.notices.erase(result.notices.begin()))
-    roster_.notify_all_clients({answer.step, result.notices.front()});
+  for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
   step_out_.reset();
   add_to_totals(result);
   all_durable_ &= result.durable;

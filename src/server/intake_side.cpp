@@ -92,8 +92,6 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
   lane.broken = true;
 }
 
-// If it throws, as std::bad_alloc, the message stays in its lane and is taken once more: so whatever has an effect that a second time would
-// add to comes last, and needs no memory.
 // A message of step j ends all earlier steps of its lane; a read refers to a step of another run, and an append to none:
 // they end none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
@@ -119,7 +117,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
     case shm::MessageKind::signal:
       if (adoption_) return;  // too late to run its actions
       if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
-      return receive_signal(member, message);
+      return signals_.receive(member, message.name, message.step);
     case shm::MessageKind::end_iteration:
       ledger_.open(message.step).count_waits(message.count);
       return roster_.end(member, lane, message.step);
@@ -143,11 +141,6 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
   }
 }
 
-void IntakeSide::receive_signal(const Member& member, const shm::Message& message) {
-  const Indivisible whole(handover_.torn);
-  signals_.receive(member, message.name, message.step);
-}
-
 void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& message) {
   if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
   const bool drops = message.kind == shm::MessageKind::dropped;
@@ -164,13 +157,8 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   if (held || !asked.fault.empty())
     return reject(member, lane,
                   format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
+  ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
-  try {
-    ledger_.hold(asked.block);
-  } catch (...) {
-    reads_.pop_back();
-    throw;
-  }
 }
 
 void IntakeSide::take_of_log(Member& member, Lane& lane, const shm::Message& message) {
@@ -188,12 +176,10 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   const std::string name = intake.dataset.variable == nullptr ? "a dataset" : format("'{}'", intake.dataset.variable->path);
   const dc_code code = intake.fault.empty() ? DC_E_DUPLICATE : DC_E_SHAPE;
   std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
-  Step& step = ledger_.open(message.step);
-  step.reserve_refusal();
   roster_.notify(member, {message.step, {code, sentence}});
   failures_.record(code, sentence);
   if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
-  step.record_loss(std::move(sentence));
+  ledger_.open(message.step).record_loss(std::move(sentence));
 }
 
 void IntakeSide::stop_waiting() {

@@ -43,10 +43,7 @@ class IntakeSide {
   // Each returns whether something was done.
   bool drain() { return drain_lanes(false); }
   bool watch_clients();
-  bool check_signals() {
-    const Indivisible whole(handover_.torn);
-    return signals_.check();
-  }
+  bool check_signals() { return signals_.check(); }
   bool deliver_mail() { return roster_.deliver(); }
   // Moves a block to the spill file if back-pressure requires it; never one that a plugin may read at this moment.
   bool spill_one();
@@ -102,7 +99,6 @@ class IntakeSide {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
   void take_read_request(Member& member, Lane& lane, const shm::Message& message);
-  void receive_signal(const Member& member, const shm::Message& message);
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
   void take_of_log(Member& member, Lane& lane, const shm::Message& message);
@@ -157,7 +153,6 @@ class IntakeSide {
   std::size_t reads_out_ = 0;                       // handed out and not answered, as the next three
   bool actions_out_ = false;
   std::optional<std::int64_t> step_out_, passing_;
-  std::optional<Answer> taking_;  // has come, and is not taken as a whole
   bool all_servers_left_ = false;
   std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;

@@ -10,27 +10,9 @@
 
 namespace damaris::server {
 
-namespace {
-
-template <class T>
-void make_room_for_one(std::vector<T>& list) {
-  constexpr std::size_t kFirst = 8;
-  if (list.size() == list.capacity()) list.reserve(std::max(2 * list.size(), kFirst));
-}
-
-}  // namespace
-
-// A message of which the handling fails is taken once more. So the key, by which a dataset is known, comes last of all that needs memory.
 bool Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
-  make_room_for_one(blocks_);
-  make_room_for_one(datasets_);
-  const bool is_new_source = sources_.insert(dataset.source).second;
-  try {
-    if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
-  } catch (...) {
-    if (is_new_source) sources_.erase(dataset.source);
-    throw;
-  }
+  if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
+  sources_.insert(dataset.source);
   blocks_.push_back(block);
   blocks_.back().arrival = datasets_.size();
   datasets_.push_back(dataset);
@@ -70,11 +52,6 @@ void Step::record_loss(std::string sentence) {
   if (lost_sentences_.size() < kMostSentences) lost_sentences_.push_back(std::move(sentence));
   ++lost_;
   lost_texts_are_current_ = false;
-}
-
-void Step::reserve_refusal() {
-  make_room_for_one(refused_blocks_);
-  make_room_for_one(lost_sentences_);
 }
 
 void Step::update_lost_texts() {
@@ -204,10 +181,8 @@ bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
 }
 
 void Ledger::hold_refused(std::int64_t step, const HeldBlock& block) {
-  Step& of = open(step);
-  of.reserve_refusal();
   if (block.spilled.record == nullptr) hold(block);
-  of.hold_refused(block);
+  open(step).hold_refused(block);
 }
 
 std::vector<Step*> Ledger::newest_first() {
@@ -257,15 +232,8 @@ Step* Ledger::find(std::int64_t step) {
 
 std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
   Step& step = open(dataset.step);
-  if (!step.has(dataset)) {
-    const bool is_in_region = block.spilled.record == nullptr;
-    if (is_in_region) hold(block);
-    try {
-      step.add(dataset, block);
-    } catch (...) {
-      if (is_in_region) forget(block);
-      throw;
-    }
+  if (step.add(dataset, block)) {
+    if (block.spilled.record == nullptr) hold(block);
     return "";
   }
   return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,

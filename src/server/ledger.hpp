@@ -35,7 +35,7 @@ class Step {
   explicit Step(std::int64_t step) : step_(step) {}
   std::int64_t step() const noexcept { return step_; }
 
-  // Returns false, with nothing changed, if (variable, source, block) is already recorded. The same if it throws std::bad_alloc.
+  // Returns false, with nothing changed, if (variable, source, block) is already recorded.
   bool add(const dc_dataset_t& dataset, const HeldBlock& block);
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
@@ -50,8 +50,6 @@ class Step {
   void record_loss(std::string sentence);
   // A refused block stays in place until the step is released, so that a recovery finds it too.
   void hold_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
-  // Afterwards the next call of each of these two needs no memory.
-  void reserve_refusal();
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
@@ -112,7 +110,7 @@ class Ledger {
   // The highest step ever opened, or kNoStep.
   std::int64_t highest_step() const noexcept { return highest_step_; }
   Step* find(std::int64_t step);
-  // Records a dataset. Returns "" or why it was refused. Nothing has changed if it throws std::bad_alloc, as with the next ones.
+  // Records a dataset. Returns "" or why it was refused.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
   // The lowest step up to `frontier` that is not complete yet, or nullptr.
   Step* next_to_complete(std::int64_t frontier);

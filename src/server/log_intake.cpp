@@ -46,13 +46,8 @@ std::string LogIntake::take_append(const Member& member, const Lane& lane, const
   if (append.file >= highest_.size()) return "there is no such log";
   append.is_far = is_far(append);  // not the fault of this client, which keeps its lane
   if (append.is_far && adopts_) return "its place lies far behind the end of the log";
+  ledger_.hold(append.bytes.block);
   queue_.emplace_back(append);
-  try {
-    ledger_.hold(append.bytes.block);
-  } catch (...) {
-    queue_.pop_back();
-    throw;
-  }
   if (!append.is_far) highest_[append.file] = std::max(highest_[append.file], append.bytes.offset + append.bytes.bytes);
   appended_[member.slot] = true;
   return "";
@@ -66,27 +61,14 @@ std::string LogIntake::take_commit(const Member& member, const Lane& lane, const
   if (!commit.asked->fault.empty()) return commit.asked->fault;
   if (commit.log >= model_.logs.size()) return format("there is no log {}", commit.log);
   if (ledger_.is_held(commit.asked->block)) return "the server already holds its block";
-  const HeldBlock block = commit.asked->block;
+  ledger_.hold(commit.asked->block);
   queue_.emplace_back(std::move(commit));
-  try {
-    ledger_.hold(block);
-  } catch (...) {
-    queue_.pop_back();
-    throw;
-  }
   return "";
 }
 
 void LogIntake::take_end(const Member& member) {
   if (!appended_[member.slot] || leaves_) return;
-  const std::size_t before = queue_.size();
-  try {
-    for (std::uint32_t log = 0; log < model_.logs.size(); ++log)
-      queue_.emplace_back(LogCommit{log, true, std::nullopt, member.slot});
-  } catch (...) {
-    queue_.resize(before);
-    throw;
-  }
+  for (std::uint32_t log = 0; log < model_.logs.size(); ++log) queue_.emplace_back(LogCommit{log, true, std::nullopt, member.slot});
   owed_[member.slot] += static_cast<std::uint32_t>(model_.logs.size());
   appended_[member.slot] = false;
 }

@@ -26,7 +26,7 @@ class LogIntake {
 
   // What comes from now on was left by a dead server.
   void adopt() { adopts_ = true; }
-  // Each returns "" or why the message is invalid. Nothing has changed if it throws std::bad_alloc.
+  // Each returns "" or why the message is invalid.
   std::string take_append(const Member& member, const Lane& lane, const shm::Message& message);
   std::string take_commit(const Member& member, const Lane& lane, const shm::Message& message);
   // The client sends nothing more; owes() it until what it appended is durable.

@@ -1,6 +1,7 @@
 #include "server/log_store.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -92,6 +93,7 @@ LogsStored LogStore::store(StoreLogs& job) {
   stored.synced.resize(job.commits.size());
   for (std::size_t log = 0; log < writers_.size(); ++log)
     if (const Status status = outcome_of([&] { write(log, job.appends, stored); }); status.code != DC_OK) stored.failure = status;
+  if (stored.failure.code == DC_E_MEMORY) throw std::bad_alloc();  // no file system has refused anything
   if (stored.failure.code == DC_OK) {
     std::vector<std::optional<Status>> synced(writers_.size());
     for (std::size_t i = 0; i < job.commits.size(); ++i) {

@@ -177,10 +177,7 @@ Status PluginHost::run(const model::Action& action, const dc_event_t& event, con
   });
 }
 
-// Without effect if it throws, but for room.
 void PluginHost::begin(const dc_step_t& step) {
-  failure_texts_.reserve(failures_.size());
-  stored_datasets_.reserve(step.dataset_count);
   reported_failures_ = std::exchange(failures_, {});
   failure_texts_.clear();
   for (const std::string& failure : reported_failures_) failure_texts_.push_back(failure.c_str());
@@ -238,7 +235,6 @@ void PluginHost::update_wait_text(LoadedPlugin& plugin, const Status& call) {
 PluginHost::StepResult PluginHost::take_result() { return std::exchange(result_, {}); }
 
 void PluginHost::take_files(LoadedPlugin& plugin) {
-  result_.files.reserve(result_.files.size() + plugin.files.size());
   std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
   plugin.files.clear();
 }

@@ -78,9 +78,9 @@ bool WorkSide::send_answers() {
 bool WorkSide::take_jobs() {
   int taken = 0;
   for (; taken < kJobsPerVisit && unsent_.empty(); ++taken) {
-    if (!job_ && !(job_ = handover_.jobs.try_pop())) break;
-    std::visit([this](auto& one) { take(one); }, *job_);
-    job_.reset();  // only now: a job that fails for want of memory is taken once more
+    std::optional<Job> job = handover_.jobs.try_pop();
+    if (!job) break;
+    std::visit([this](auto& one) { take(one); }, *job);
     send_answers();
   }
   return taken > 0;
@@ -88,7 +88,6 @@ bool WorkSide::take_jobs() {
 
 bool WorkSide::forward_decisions() {
   bool any = false;
-  const Indivisible whole(handover_.torn);
   while (const std::optional<Decision> decision = coordinator_->poll()) {
     answer(*decision);
     any = true;
@@ -99,7 +98,6 @@ bool WorkSide::forward_decisions() {
 }
 
 bool WorkSide::deliver_posts() {
-  const Indivisible whole(handover_.torn);
   int taken = 0;
   for (; taken < kPostsPerVisit; ++taken) {
     const std::optional<Post> post = coordinator_->next_post();
@@ -112,20 +110,15 @@ bool WorkSide::deliver_posts() {
 // Returns false if the plugins only wait for their turn, or for another server.
 bool WorkSide::work_at_step() {
   if (!step_) return false;
-  if (!is_through_) {
-    if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
-    const PluginHost::Pass pass = pass_to_plugins();
-    if (pass == PluginHost::Pass::again) return true;
-    if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
-    is_through_ = true;
-  }
-  if (is_refused_) {
+  if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
+  const PluginHost::Pass pass = pass_to_plugins();
+  if (pass == PluginHost::Pass::again) return true;
+  if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
+  if (is_refused_)
     answer(StepLeft{step_->view.step, host_.refusal()});
-  } else {
-    answer(StepProcessed{step_->view.step, {}});
-    std::get<StepProcessed>(unsent_.back()).result = host_.take_result();  // after the answer has found memory
-  }
-  is_refused_ = is_through_ = false;
+  else
+    answer(StepProcessed{step_->view.step, host_.take_result()});
+  is_refused_ = false;
   step_.reset();
   return true;
 }
@@ -146,7 +139,6 @@ PluginHost::Pass WorkSide::pass_to_plugins() {
 }
 
 bool WorkSide::idle() {
-  const Indivisible whole(handover_.torn);
   Status failure;
   const bool more = host_.idle(failure);
   report(failure);
@@ -191,7 +183,6 @@ void WorkSide::take(RunActions& job) {
 }
 
 void WorkSide::run(RunActions job) {
-  const Indivisible whole(handover_.torn);
   ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {
@@ -246,7 +237,6 @@ void WorkSide::take(Leave&) { state_ = State::leaving; }
 
 void WorkSide::take(FinalizePlugins& job) {
   host_.set_lost(job.lost, job.never_attached);
-  const Indivisible whole(handover_.torn);
   Status result = host_.finalize();
   if (const Status logs = logs_->finish(!job.leaves_appends); result.code >= DC_OK && logs.code != DC_OK) result = logs;
   answer(PluginsFinalized{std::move(result)});

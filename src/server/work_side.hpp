@@ -86,14 +86,12 @@ class WorkSide {
   std::optional<LogStore> logs_;  // once the storage has begun
   Handover& handover_;
   State state_ = State::working;
-  std::optional<Job> job_;              // has come, and is not taken as a whole
   std::deque<Answer> unsent_;           // the ring was full
   std::optional<ProcessStep> step_;     // in hand
   bool holds_lease_ = false;            // of its datasets
   bool continues_ = false;              // a plugin is to be called for it again at once
   std::optional<RunActions> later_;     // then; there is never more than one
   bool is_refused_ = false;             // by the file system, for now
-  bool is_through_ = false;             // the plugins are done with the step, and only its answer is due
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   bool passed_recorded_ = true;         // the storage had recorded all steps then
   std::optional<Deadline> awaited_log_deadline_;
