@@ -120,10 +120,11 @@ void keep_descriptors_low() noexcept { is_own_program = true; }
 
 int moved_up(int descriptor) noexcept {
   struct rlimit limit = {};
-  if (descriptor < 0 || is_own_program) return descriptor;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return refuse(descriptor, errno);
+  if (descriptor < 0 || is_own_program || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
   const int high = ::fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(std::min(kOurs, limit.rlim_cur / 2)));
-  return high >= 0 ? (::close(descriptor), high) : refuse(descriptor, errno);
+  if (high < 0) return descriptor;
+  ::close(descriptor);
+  return high;
 }
 
 int open_own(const std::string& path, int flags, mode_t mode) noexcept {
@@ -131,11 +132,7 @@ int open_own(const std::string& path, int flags, mode_t mode) noexcept {
   for (int tries = 0;; ++tries) {
     if ((flags & O_CREAT) != 0) {
       const int made = ::open(path.c_str(), rest | O_CREAT | O_EXCL, mode);
-      if (made >= 0) {
-        const int high = moved_up(keep_for_owner(made));
-        if (high < 0) ::unlink(path.c_str());
-        return high;
-      }
+      if (made >= 0) return moved_up(keep_for_owner(made));
       if (errno != EEXIST || (flags & O_EXCL) != 0) return made;
     }
     const int found = ::open(path.c_str(), rest);

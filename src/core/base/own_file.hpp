@@ -12,8 +12,8 @@
 namespace damaris {
 
 // For a descriptor that stays open between two calls of the program: moves it to min(256, half of `ulimit -n`) or above, so that a program
-// that closes low numbers which it did not open, as daemons do, meets none of ours. Returns the new one, or -1 with errno; closes the old
-// one in either case. keep_descriptors_low() is for our own programs, where nobody does so.
+// that closes low numbers which it did not open, as daemons do, meets none of ours. Returns the new one, or the same if there is no room.
+// keep_descriptors_low() is for our own programs, where nobody does so.
 int moved_up(int descriptor) noexcept;
 void keep_descriptors_low() noexcept;
 
