@@ -93,7 +93,7 @@ void refuse_other_run(const Regions& regions, const model::Model& model, const I
 }
 
 // `started`: the log of the server that this client has started.
-Error no_server(const model::Model& model, int id, const std::optional<model::ServerLog>& started) {
+Error no_server(const model::Model& model, int id, const std::optional<std::string>& started) {
   const std::string server = format("start 'damaris server {}'", model.file);
   std::string remedy = server + " or set <server start=\"auto\"/>";
   if (model.architecture.start_server) remedy = "give <server attach-timeout=...> more";
@@ -107,7 +107,7 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
   const shm::RunKey key = shm::run_key_within(model, std::max(model.architecture.attach_timeout_ms, kShortestLookMs));
   shm::StartLock lock(key);
-  std::optional<model::ServerLog> started;
+  std::optional<std::string> started;
   bool is_leaving = false, is_held = false;  // is_held: by another start
   for (;; regions = regions_of_job()) {
     if (auto session = try_attach(regions, run, id, &is_leaving)) return session;

@@ -6,7 +6,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/format.hpp"
-#include "core/base/line_writer.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/base/units.hpp"
@@ -38,8 +37,8 @@ std::string summary_of(const shm::RegionHeader& header, const std::string& simul
 void print_summary(const shm::Region& region, const model::Frame& frame, bool in_place) {
   if (!frame.log.summary || !log_enabled(LogLevel::warning)) return;
   const std::string line = "damaris: " + summary_of(region.header(), frame.simulation, in_place) + "\n";
-  const SignalGuard quiet;  // standard error may be a pipe without a reader, or one that is full
-  (void)LineWriter().write(STDERR_FILENO, line);
+  const SignalGuard quiet;  // standard error may be a pipe without a reader
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace damaris::api

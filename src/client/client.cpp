@@ -312,7 +312,7 @@ Status Client::mailbox_report() {
   if (mailbox_reported_ || !shm::mailbox_damaged(region_->slot(slot_))) return {};
   mailbox_reported_ = true;
   return {DC_E_EARLIER_IO, format("the mailbox of client {} is damaged, probably by a stray write: reports to this client are {}",
-                                  id_, shm::only_in_log(*region_))};
+                                  id_, shm::only_in_log(shm::log_of(*region_)))};
 }
 
 Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {

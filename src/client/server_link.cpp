@@ -5,6 +5,7 @@
 #include "core/base/log.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/server_log.hpp"
 #include "core/shm/states.hpp"
 
 namespace damaris::client {
@@ -44,14 +45,15 @@ void ServerLink::throw_loss() const {
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const shm::ClientSlot& mine = region_->slot(slot_);
   const std::string mail = reports_.take_rest();  // the last opportunity
+  const std::string log = shm::log_of(*region_), log_says_why = shm::log_says(log, "says why");
   const bool leaving = state() == shm::RegionState::leaving && process_.alive();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended: it takes nothing more, and is storing what it had taken until then; {}{}", server,
-                       shm::log_will_say(log(), "says whether all of that could be stored"), undelivered_text()));
+                       shm::log_says(log, "says whether all of that could be stored"), undelivered_text()));
   if (state() == shm::RegionState::lost)
     throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, region_location(" once that process is gone"),
-                                         mail.empty() ? "; " + log_says_why() : mail));
+                                         mail.empty() ? "; " + log_says_why : mail));
   if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
@@ -59,22 +61,11 @@ void ServerLink::throw_loss() const {
   if (process_.alive())
     throw Error(DC_E_SERVER_LOST,
                 format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
-                       mail.empty() ? ": " + log_says_why() : mail, undelivered_text()));
+                       mail.empty() ? ": " + log_says_why : mail, undelivered_text()));
   // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = shm::state_of(mine) == shm::SlotState::dead;
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
                                        was_given_up ? undelivered_text() : ""));
-}
-
-const model::ServerLog& ServerLink::log() const {
-  std::call_once(log_read_, [this] { log_ = shm::log_of(*region_); });
-  return log_;
-}
-
-// Once: the look may take a second, and every further call of the program comes here.
-std::string ServerLink::log_says_why() const {
-  std::call_once(log_looked_, [this] { found_log_ = shm::find_log(log()); });
-  return shm::log_says(found_log_, "says why");
 }
 
 // Where the data are that the lost server has not stored. A region without its name vanishes with its last process.

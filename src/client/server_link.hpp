@@ -6,7 +6,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "core/shm/doorbell.hpp"
 #include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
-#include "core/shm/server_log.hpp"
 
 namespace damaris::client {
 
@@ -67,8 +65,6 @@ class ServerLink {
   PumpResult pump();
   std::string busy_text() const;
   std::string undelivered_text() const;
-  const model::ServerLog& log() const;
-  std::string log_says_why() const;
   std::string region_location(const char* when) const;
   bool has_unread_messages(std::uint32_t client) const;
   struct Late {
@@ -84,9 +80,6 @@ class ServerLink {
   shm::PeerWatch process_;
   mutable Reports reports_;
   mutable std::atomic<bool> loss_logged_{false};
-  mutable std::once_flag log_read_, log_looked_;
-  mutable model::ServerLog log_;
-  mutable shm::FoundLog found_log_;
 };
 
 // Waits in intervals, because a dying server wakes no client. In place the caller does the work itself, and waits only for other processes.

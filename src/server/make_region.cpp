@@ -13,7 +13,7 @@
 #include "core/base/units.hpp"
 #include "core/model/variable_table.hpp"
 #include "core/shm/lane_size.hpp"
-#include "core/shm/server_log.hpp"
+#include "core/base/log.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {
@@ -49,7 +49,7 @@ std::shared_ptr<shm::Region> make_region(const model::Model& model, const std::s
   model::Model stored = model;
   std::error_code gone;  // the folder has been removed: recovery needs --basename
   stored.folder = std::filesystem::current_path(gone).string();
-  stored.server_log = shm::server_log_of_this_process();
+  stored.server_log = log_place();
   spec.model = model::to_json_parts(stored);
   spec.variables = model::variable_table_of(model);
   spec.clients = static_cast<std::uint32_t>(clients);

@@ -130,7 +130,7 @@ void Roster::leave(Member& member, Member::Presence how) {
 void Roster::notify(Member& member, PendingMail mail) {
   if (member.outbox.size() < kMostMail) return member.outbox.push_back(std::move(mail));
   log_line(LogLevel::error, format("client {} does not empty its mailbox; not delivered: {}", member.id, mail.status.message));
-  mail.status.message = "further reports, for which there was no room, are " + shm::only_in_own_log();
+  mail.status.message = "further reports, for which there was no room, are " + shm::only_in_log(log_place());
   if (member.outbox.size() == kMostMail) return member.outbox.push_back(std::move(mail));
   PendingMail& rest = member.outbox.back();
   rest.step = std::min(rest.step, mail.step);

@@ -9,38 +9,6 @@ namespace {
 
 using Catch::Contains;
 
-constexpr const char* kWarns = "no level";  // DAMARIS_LOG of a process that logs one warning at its start
-constexpr const char* kSilent = "error";    // and of one that logs nothing
-
-// Of a client whose data go nowhere, with its standard error in <folder>/out/err below the disk.
-class InPlaceRun {
- public:
-  explicit InPlaceRun(const std::string& log) : run_("<dedicated cores='0'/>", log) {
-    std::filesystem::create_directory(run_.folder().file("out"));
-  }
-  void rule(const std::string& text) const {
-    run_.folder().write("rules.next", text);
-    std::filesystem::rename(run_.folder().file("rules.next"), run_.folder().file("rules"));
-  }
-  std::vector<std::string> command(const std::string& level = kWarns) const {
-    std::vector<std::string> words = on_faulty_disk(run_.folder().path().string());
-    words.push_back("DAMARIS_LOG=" + level);
-    for (const char* word : {"sh", "-c", "exec \"$0\" \"$1\" 2>out/err"}) words.emplace_back(word);
-    words.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
-    words.push_back(run_.config());
-    return words;
-  }
-  std::vector<std::string> warnings_in(const std::string& name) const {
-    return lines_of(run_.folder().file("out/" + name), "'no level' is not a level");
-  }
-  std::size_t openings(const std::string& name) const {
-    return lines_of(run_.folder().file("calls"), "open " + run_.folder().file("out/" + name)).size();
-  }
-
- private:
-  Run run_;
-};
-
 TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what came in is stored when it answers again") {
   DiskRun run("", "<clients count='1'/><server finalize-timeout='12s'/>");
   run.store(0);
@@ -135,97 +103,6 @@ TEST_CASE("a plugin that never returns is named, the client leaves within its ti
   CHECK(run.run().regions().empty());
   CHECK(verified(run.folder()).at("steps") == 4);
   CHECK(verified(run.folder()).at("damaged").empty());
-}
-
-TEST_CASE("a log on a disk that hangs stops neither the server nor its storage", "[unpromised]") {
-  DiskRun run("", "<clients count='1'/>", "out/log");
-  run.rule("write hang @/log");
-  for (const int step : {0, 1, 2}) run.store(step);
-  run.client.must("finalize");
-  run.rule("");
-  CHECK(run.ends() == 0);
-  CHECK(lines_of(run.file("out/log"), "step 2: ").size() == 1);
-}
-
-TEST_CASE("a client whose standard error is a file on a disk that hangs goes on, and its lines come when the disk answers",
-          "[unpromised]") {
-  const InPlaceRun run("");
-  run.rule("write hang @/err");
-  TestClient client(run.command());
-  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
-  CHECK(run.warnings_in("err").empty());
-  run.rule("");
-  CHECK(wait_until([&] { return run.warnings_in("err").size() == 1; }));
-}
-
-TEST_CASE("a client starts, and starts again, although the disk of its log hangs, and its lines come when the disk answers",
-          "[unpromised]") {
-  const InPlaceRun run("<log file='out/log'/>");
-  run.rule("open hang @/log");
-  TestClient client(run.command());
-  for (int start = 0; start < 3; ++start)
-    for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
-  CHECK(wait_until([&] { return run.openings("log") >= 2; }));
-  CHECK(run.openings("log") == 2);  // by the first start, and by the thread that writes the lines
-  run.rule("");
-  CHECK(wait_until([&] { return run.warnings_in("log").size() == 3; }));
-}
-
-TEST_CASE("a client starts its server although the disk of their log hangs, and each of the two waits for it once",
-          "[unpromised]") {
-  const Run run("", "<storage><hdf5 basename='data/run'/></storage><log file='out/log'/>" + Run::kRecorder);
-  for (const char* folder : {"out", "data"}) std::filesystem::create_directory(run.folder().file(folder));
-  run.folder().write("rules", "open,look hang @/log");
-  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
-  command.insert(command.end(), {std::string("DAMARIS_LOG=") + kSilent, std::getenv("DAMARIS_TEST_CLIENT"), run.config()});
-  TestClient client(command);
-  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
-  CHECK(run.ends());
-  CHECK(lines_of(run.folder().file("calls"), "open " + run.folder().file("out/log")).size() == 2);
-}
-
-TEST_CASE("a client whose output's folder does not answer gives up after attach-timeout, and names the folder", "[unpromised]") {
-  const std::string rest = "<storage><hdf5 basename='out/run'/></storage>" + Run::kRecorder;
-  const Run run("<server attach-timeout='2s'/>", rest);
-  std::filesystem::create_directory(run.folder().file("out"));
-  run.folder().write("rules", "look hang");
-  std::vector<std::string> command = on_faulty_disk(run.folder().path().string());
-  command.emplace_back(std::getenv("DAMARIS_TEST_CLIENT"));
-  command.push_back(run.config());
-  TestClient client(command);
-  const Answer late = client("init 0");
-  CHECK(late.code == DC_E_TIMEOUT);
-  CHECK_THAT(late.sentence, Contains("'" + run.folder().file("out") + "'") && Contains("within 2000 ms"));
-  run.folder().write("rules", "");
-  run.folder().write("run.xml", Run::xml("", rest));  // the server's start may take longer than that
-  for (const char* call : {"init 0", "write 0", "end 0", "finalize"}) client.must(call);
-  CHECK(run.ends());
-}
-
-TEST_CASE("a client starts again and ends although its log cannot be closed, because the disk hangs", "[unpromised]") {
-  for (const char* call : {"close", "look"})
-    for (const char* level : {kSilent, kWarns}) {
-      INFO(call << " hangs, level " << level);
-      const InPlaceRun run("<log file='out/log'/>");
-      TestClient client(run.command(level));
-      for (const char* command : {"init 0", "write 0", "end 0"}) client.must(command);
-      run.rule(std::string(call) + " hang @/log");
-      for (const char* command : {"finalize", "init 0", "write 1", "end 1", "finalize"}) client.must(command);
-      client.ask("quit");
-      CHECK(client.process().wait() == 0);
-      CHECK(run.warnings_in("log").empty() == (level == std::string(kSilent)));
-    }
-}
-
-TEST_CASE("a server ends although its log cannot be closed, because the disk hangs", "[unpromised]") {
-  for (const char* call : {"close", "look"}) {
-    INFO(call << " hangs");
-    DiskRun run("", "<clients count='1'/>", "out/log");
-    run.store(0);
-    run.rule(std::string(call) + " hang @/log");
-    run.client.must("finalize");
-    CHECK(run.ends() == 0);
-  }
 }
 
 TEST_CASE("while the disk hangs and the spill folder goes away, what was accepted stays, and what finds no room is refused") {

@@ -103,7 +103,7 @@ TEST_CASE("rule 8: reports that a client cannot keep are counted, from the least
   CHECK_FALSE(reports.take(kKept - 1).has_value());
   const Status rest = reports.take(kKept).value_or(Status{});
   CHECK(rest.code == DC_E_IO);
-  CHECK(rest.message == "904 more reports, of steps from 4096 on, are " + shm::only_in_log(node.region()));
+  CHECK(rest.message == "904 more reports, of steps from 4096 on, are " + shm::only_in_log(shm::log_of(node.region())));
   CHECK_THAT(rest.message, Catch::Contains("lost, as the server has no log of them: it keeps none"));
   CHECK_FALSE(reports.take(kReports).has_value());
 }

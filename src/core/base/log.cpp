@@ -1,54 +1,145 @@
 #include "core/base/log.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
-#include <memory>
+#include <filesystem>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 
-#include "core/base/answer_about.hpp"
 #include "core/base/ascii.hpp"
-#include "core/base/creator_process.hpp"
+#include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/log_queue.hpp"
-#include "core/base/log_target.hpp"
+#include "core/base/own_file.hpp"
 #include "core/base/process_guard.hpp"
 
 namespace damaris {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "info", "debug"};
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-struct Log {
-  std::mutex mutex;  // one line at a time
-  std::string process_name, place;
-  std::unique_ptr<LogTarget> target;
-  LogFileCreation creation = LogFileCreation::immediate;
-  LogQueue* queue = nullptr;  // the target, if it is one
-  bool is_named_file = false, tried_queue = false;
-  CreatorProcess creator;
+// /dev/stderr, /dev/null or /dev/fd/2, for example. Only root creates entries in these folders; other users may in those below /dev.
+bool is_device(const std::string& file) {
+  const std::string folder = std::filesystem::path(file).lexically_normal().parent_path().string();
+  return folder == "/dev" || folder == "/dev/fd" || folder == "/dev/pts";
+}
+
+// Standard error, or a file.
+class Target {
+ public:
+  Target(std::string path, bool lazy) : path_(std::move(path)), lazy_(lazy), descriptor_(path_.empty() ? STDERR_FILENO : -1) {
+    if (descriptor_ >= 0 || lazy_) return;
+    std::error_code ignored;  // the subsequent open reports the cause
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+    if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+    if (open()) return;
+    throw Error(DC_E_CONFIG, format("the log file '{}' cannot be opened: {}; name another one in <log file=\"...\">", path_,
+                                    why_not_own(path_, errno)));
+  }
+  ~Target() {
+    if (!path_.empty() && descriptor_ >= 0) ::close(descriptor_);
+  }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  // Each line by itself, because other processes may write to the same place. Returns the number of bytes that are not to be tried again.
+  std::size_t write(std::string_view lines) {
+    const SignalGuard quiet;  // against SIGPIPE: standard error may be a pipe without a reader
+    std::size_t done = 0;
+    while (done < lines.size() && (descriptor_ >= 0 || open())) {
+      const std::string_view line = lines.substr(done, lines.find('\n', done) + 1 - done);
+      const ssize_t written = ::write(descriptor_, line.data(), line.size());
+      if (written > 0)
+        done += static_cast<std::size_t>(written);
+      else if (written == 0 || errno != EINTR)
+        break;
+    }
+    return path_.empty() ? lines.size() : done;
+  }
+
+ private:
+  bool open() {
+    constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND;
+    const int mode = lazy_ ? 0644 : 0666;
+    descriptor_ =
+        is_device(path_) ? moved_up(::open(path_.c_str(), kHow | O_CLOEXEC | O_NOCTTY, mode)) : open_own(path_, kHow, mode);
+    if (descriptor_ < 0 && lazy_) open_beside();
+    return descriptor_ >= 0;
+  }
+  // Another user may have planted a file of that name in a shared folder.
+  void open_beside() {
+    struct stat planted = {};
+    std::string beside;
+    if (::lstat(path_.c_str(), &planted) == 0 && planted.st_uid != ::geteuid())
+      descriptor_ = make_own(path_ + ".", beside, O_WRONLY | O_APPEND, 0644);
+  }
+
+  const std::string path_;  // "": standard error
+  const bool lazy_;
+  int descriptor_;
 };
 
-constexpr std::int64_t kQueuedLineMs = 200;  // a line in a file is waited for, so that it is there when the call returns
-constexpr std::int64_t kLastLinesMs = 1000;  // for what a server has still to write at its end
+struct Log {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string process_name, place;
+  std::unique_ptr<Target> target;  // used by who sets is_writing, without the mutex
+  bool is_writing = false, has_thread = false;
+  bool is_new = false;   // what is in `lines` has not been tried yet
+  std::string lines;     // whole ones, but for a first one of which a full disk has taken a part
+  std::size_t lost = 0;  // behind them
+  CreatorProcess creator;
+};
 
 // Read without a lock: only writing a line locks the log.
 std::atomic<int> current_level{static_cast<int>(LogLevel::off)};
 
+// Also lines that come meanwhile, of threads that do not wait for this one.
+void write_lines(Log& log, std::unique_lock<std::mutex>& lock) {
+  while (log.is_new && !log.is_writing && log.target != nullptr) {
+    if (log.lost > 0)
+      log.lines += format("damaris: {} lines of the log are missing here: it was not written fast enough\n", log.lost);
+    const std::string taken = std::exchange(log.lines, {});
+    log.lost = 0;
+    log.is_new = false;
+    log.is_writing = true;
+    lock.unlock();
+    const std::size_t done = log.target->write(taken);
+    lock.lock();
+    log.is_writing = false;
+    log.changed.notify_all();
+    log.lines.insert(0, taken, done);
+  }
+}
+
+// Waits for who writes, and tries what is left once more.
+void write_rest(Log& log, std::unique_lock<std::mutex>& lock) {
+  log.changed.wait(lock, [&] { return !log.is_writing; });
+  log.is_new = !log.lines.empty();
+  write_lines(log, lock);
+}
+
 // At the exit of the process. A fork leaves the target to its parent. The thread that exits may have interrupted the log, in a signal handler.
-void end_log(Log& log) noexcept {
-  if (!log.creator.is_this_process() || !log.mutex.try_lock()) return;
-  std::unique_ptr<LogTarget> target = std::move(log.target);
-  log.queue = nullptr;
-  log.mutex.unlock();
-  end_log_target(std::move(target));
+void end_log(Log& log) noexcept try {
+  std::unique_lock<std::mutex> lock(log.mutex, std::defer_lock);
+  if (!log.creator.is_this_process() || !lock.try_lock() || log.is_writing) return;
+  write_rest(log, lock);
+  log.target.reset();
+} catch (...) {  // no memory
 }
 
 // It outlives all static objects, because threads that a disk holds up may still log.
@@ -61,21 +152,18 @@ Log& the_log() {
   return log;
 }
 
-void begin_queue(Log& log) {
-  auto queue = std::make_unique<LogQueue>(log.target, kQueuedLineMs);
-  log.queue = queue.get();
-  log.target = std::move(queue);
-}
-
-void try_begin_queue(Log& log) noexcept try {
-  log.tried_queue = true;
-  begin_queue(log);
-} catch (...) {  // no memory, or no thread: the line may wait for the disk
-}
-
-// A file's disk may hang. The thread comes with the first line.
-bool needs_queue(const Log& log) noexcept {
-  return log.queue == nullptr && !log.tried_queue && (log.is_named_file || standard_error_is_file());
+// The thread of a LogThread.
+void serve_log(Log& log) noexcept {
+  block_signals();
+  std::unique_lock<std::mutex> lock(log.mutex);
+  for (bool goes_on = true; goes_on;) {
+    log.changed.wait(lock, [&] { return !log.is_writing && (log.is_new || !log.has_thread); });
+    goes_on = log.has_thread;
+    try {
+      write_lines(log, lock);
+    } catch (...) {  // no memory: the lines are lost
+    }
+  }
 }
 
 std::optional<LogLevel> level_of(std::string_view name) {
@@ -97,40 +185,14 @@ std::string now() {
   return format("{}.{:03}", text.data(), std::chrono::duration_cast<std::chrono::milliseconds>(clock - seconds).count());
 }
 
-std::unique_ptr<LogTarget> target_of(const std::string& file, LogFileCreation creation) {
-  if (file.empty()) return standard_error();
-  return creation == LogFileCreation::immediate ? log_file(file) : lazy_log_file(file);
-}
-
-// Whether lines go to that file already, and its disk does not take them: to open it again would only take time.
-bool is_held_up_at(const Log& log, const std::string& file, LogFileCreation creation) {
-  if (log.target == nullptr || !log.is_named_file || file.empty() || log.creation != creation) return false;
-  return log.place == place_of_log_file(file) && (is_unanswered(file) || (log.queue != nullptr && !log.queue->flush(0)));
-}
-
-bool keep_log(const std::string& file, const std::string& process_name, LogFileCreation creation) {
+void replace_log(std::unique_ptr<Target> target, std::string place, const std::string& process_name) {
   Log& log = the_log();
-  const std::lock_guard<std::mutex> lock(log.mutex);
-  if (!is_held_up_at(log, file, creation)) return false;
+  std::unique_lock<std::mutex> lock(log.mutex);
+  write_rest(log, lock);
   log.process_name = process_name;
-  return true;
-}
-
-void replace_log(bool is_off, const std::string& file, const std::string& process_name, LogFileCreation creation) {
-  auto target = is_off ? nullptr : target_of(file, creation);
-  std::string place = target == nullptr ? "" : place_of_log_file(file);
-  Log& log = the_log();
-  {
-    const std::lock_guard<std::mutex> lock(log.mutex);
-    log.process_name = process_name;
-    log.place = std::move(place);
-    log.target.swap(target);
-    log.creation = creation;
-    log.queue = nullptr;
-    log.is_named_file = !file.empty();
-    log.tried_queue = false;
-  }
-  end_log_target(std::move(target));
+  log.place = std::move(place);
+  log.target = std::move(target);
+  log.lines.clear();
 }
 
 }  // namespace
@@ -144,7 +206,8 @@ void configure_log(LogLevel level, const std::string& file, const std::string& p
   const std::string wish = given == nullptr ? "" : given;
   if (!wish.empty()) level = log_level(wish);
   const bool is_off = level == LogLevel::off;
-  if (is_off || !keep_log(file, process_name, creation)) replace_log(is_off, file, process_name, creation);
+  replace_log(is_off ? nullptr : std::make_unique<Target>(file, creation == LogFileCreation::lazy),
+              is_off ? "" : place_of_log_file(file), process_name);
   current_level.store(static_cast<int>(level), std::memory_order_relaxed);
   if (!wish.empty() && !level_of(wish))
     log_line(LogLevel::warning,
@@ -166,40 +229,49 @@ bool log_enabled(LogLevel level) noexcept {
   return level != LogLevel::off && static_cast<int>(level) <= current_level.load(std::memory_order_relaxed);
 }
 
-// Not a function-try-block, whose handler would throw the exception again at its end.
-LogThread::LogThread() noexcept {
-  try {
-    Log& log = the_log();
-    const std::lock_guard<std::mutex> lock(log.mutex);
-    if (log.target == nullptr) return;
-    if (log.queue == nullptr) begin_queue(log);
-    log.queue->set_wait(0);
-  } catch (...) {  // no memory, or no thread
-  }
+LogThread::LogThread() {
+  Log& log = the_log();
+  const std::lock_guard<std::mutex> lock(log.mutex);
+  if (log.target == nullptr) return;
+  thread_ = std::make_unique<std::thread>([&log] { serve_log(log); });
+  log.has_thread = true;
 }
 
 LogThread::~LogThread() {
+  if (thread_ == nullptr) return;
+  if (!creator_.is_this_process()) {
+    (void)thread_.release();  // its destructor would end the process
+    return;
+  }
   Log& log = the_log();
-  if (!log.creator.is_this_process()) return;
-  const std::lock_guard<std::mutex> lock(log.mutex);
-  if (log.queue == nullptr) return;
-  log.queue->flush(kLastLinesMs);
-  log.queue->set_wait(kQueuedLineMs);
+  {
+    const std::lock_guard<std::mutex> lock(log.mutex);
+    log.has_thread = false;
+  }
+  log.changed.notify_all();
+  thread_->join();
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept try {
   if (!log_enabled(level)) return;
-  const SignalGuard quiet;  // against SIGPIPE: standard error may be a pipe without a reader
   Log& log = the_log();
   std::unique_lock<std::mutex> lock(log.mutex, std::defer_lock);
-  if (log.creator.is_this_process())
+  const bool is_fork = !log.creator.is_this_process();
+  if (!is_fork)
     lock.lock();
   else if (!lock.try_lock())  // a thread had it when this process was forked, and is not here
     return;
   if (log.target == nullptr) return;
-  if (needs_queue(log)) try_begin_queue(log);
-  log.target->write(format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
-                           lines_without_controls(std::string(text))));
+  const std::string line = format("{} damaris {} {}: {}\n", now(), log.process_name, kNames[static_cast<std::size_t>(level)],
+                                  lines_without_controls(std::string(text)));
+  if (is_fork) return (void)log.target->write(line);
+  if (log.lines.size() + line.size() <= kMostBytes)
+    log.lines += line;
+  else
+    ++log.lost;
+  log.is_new = true;
+  if (log.has_thread) return log.changed.notify_all();
+  write_lines(log, lock);
 } catch (...) {  // no memory for the line: it is lost
 }
 

@@ -2,8 +2,12 @@
 // Used by: every folder, any thread; goes to standard error, or to the file of <log file="...">.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+
+#include "core/base/creator_process.hpp"
 
 namespace damaris {
 
@@ -16,12 +20,11 @@ void make_log() noexcept;
 LogLevel log_level(std::string_view name) noexcept;
 
 // Lazy is for a background process, which has no terminal: the file is created with the first line, so a run without messages leaves none.
-// While it cannot be opened, for instance because its folder is unmounted, up to 64 KiB of lines are buffered.
+// Another user's file of that name is left alone: the log is beside it then.
 enum class LogFileCreation { immediate, lazy };
 
 // Sets level and target; `file` "": standard error. DAMARIS_LOG, if set, overrides `level`. `process_name`, as "server 0", opens each line.
-// Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened. If its disk has not answered after 2 s, lines are
-// queued. A log that it replaces ends within 1 s; it stays if it is in the same file, and that disk still does not answer.
+// Throws Error(DC_E_CONFIG) if a file that is created immediately cannot be opened.
 void configure_log(LogLevel level, const std::string& file, const std::string& process_name,
                    LogFileCreation creation = LogFileCreation::immediate);
 // Where the lines of this process go: an absolute path, or "standard error"; "" for nowhere. A file may not exist yet.
@@ -30,17 +33,22 @@ std::string log_place();
 std::string place_of_log_file(const std::string& file);
 bool log_enabled(LogLevel level) noexcept;
 
-// While it lives, a thread writes the lines of this process, and log_line() waits for no disk and no terminal; otherwise a line in a file is
-// waited for, but not longer than 0.2 s. Where the process may have no more threads, log_line() writes itself. The destructor waits up to a
-// second for lines that are not written yet.
+// While it lives, a thread writes the lines of this process, and log_line() waits for no disk and no terminal. Throws std::system_error if
+// the process may have no more threads. The destructor waits until the lines are written.
 class LogThread {
  public:
-  LogThread() noexcept;
+  LogThread();
   ~LogThread();
   LogThread(const LogThread&) = delete;
   LogThread& operator=(const LogThread&) = delete;
+
+ private:
+  CreatorProcess creator_;
+  std::unique_ptr<std::thread> thread_;
 };
 
+// Writes the line, or blocks, as printf does. Lines that a file does not take are kept and tried again with the next one, up to 1 MiB, then
+// counted. In a fork it writes if no thread had the log when the process was forked.
 void log_line(LogLevel level, std::string_view text) noexcept;
 
 }  // namespace damaris

@@ -130,7 +130,6 @@ struct Fields {
     io("plugin_policy", a.plugin_policy, PluginPolicy::fail_step);
   }
   void of(Of<Io, LogSettings> l) { io("level", l.level)("file", l.file)("summary", l.summary); }
-  void of(Of<Io, ServerLog> l) { io("place", l.place)("bytes_before", l.bytes_before); }
   void of(Of<Io, Frame> f) {
     io("simulation", f.simulation)("file", f.file)("folder", f.folder)("architecture", f.architecture)("parameters", f.parameters);
     io("compounds", f.compounds)("layouts", f.layouts)("events", f.events)("logs", f.logs)("log", f.log);

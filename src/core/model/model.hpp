@@ -168,12 +168,6 @@ struct LogSettings {
   bool summary = true;  // a line at the end of the run
 };
 
-// Of a region's server.
-struct ServerLog {
-  std::string place;               // an absolute path, or "standard error"; "" for no log
-  std::uint64_t bytes_before = 0;  // of that file, when the server started
-};
-
 // All of a model but its variables and plugins: what a client keeps in memory of its own, whatever the number of variables. It finds those
 // in the region (variable_table.hpp).
 struct Frame {
@@ -187,7 +181,7 @@ struct Frame {
   std::vector<Event> events;  // ids are indexes
   std::vector<StreamLog> logs;
   LogSettings log;
-  ServerLog server_log;  // in a region
+  std::string server_log;  // in a region: an absolute path, or "standard error"; "" for no log
 };
 
 struct Model : Frame {

@@ -16,7 +16,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 15;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 16;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes

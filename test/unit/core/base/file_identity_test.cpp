@@ -6,11 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <string>
 
-#include "core/base/log_target.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_folder.hpp"
 
@@ -64,23 +61,4 @@ TEST_CASE("a descriptor whose file could not be looked at is never known to be a
   CHECK(errno == EIO);
   ::close(descriptor);
   CHECK(unknown.holder_of(descriptor) == Holder::other);
-}
-
-TEST_CASE("a log whose state is refused for a while keeps its lines, and opens no second descriptor", "[unpromised]") {
-  const TempFolder folder;
-  const auto log = damaris::log_file(folder.file("log"));
-  log->write("a\n");
-  const int next = ::dup(0);
-  ::close(next);
-  {
-    const FailsOn fault(folder.path(), EIO);
-    for (int i = 0; i < 3; ++i) log->write("b\n");
-    const int now = ::dup(0);
-    CHECK(now == next);
-    ::close(now);
-  }
-  log->write("c\n");
-  std::ifstream file(folder.file("log"));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  CHECK(text == "a\nb\nb\nb\nc\n");
 }
