@@ -120,7 +120,7 @@ typedef struct dc_status_t {
  * allows it. With `dedicated cores="0"` this process does the server's work itself.
  *   config   path of the XML file.
  *   id       unique among the clients of the run, 0 or more, usually the rank; the `source` of this client's datasets.
- *   Waits    at most the XML's attach timeout, in seconds unless the XML gives a unit.
+ *   Waits    at most the XML's attach timeout, in seconds unless the XML gives a unit; and for a disk that hangs, as open(2) does.
  *   Returns  DC_E_CONFIG for the XML, or when the server already has all of its clients; DC_E_CONFIG_MISMATCH, DC_E_REGION_IN_USE when the
  *            node's server serves another run, DC_E_SHM, DC_E_VERSION, DC_E_DUPLICATE for an id in use, DC_E_TIMEOUT,
  *            DC_E_ALREADY_INITIALIZED, DC_E_SERVER_LOST when the server that it started ended at once. The start of a server adds

@@ -1,6 +1,5 @@
 #include "api/attach.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,8 +22,6 @@
 
 namespace damaris::api {
 namespace {
-
-constexpr std::int64_t kShortestLookMs = 1000;  // for a disk that answers, in a busy process
 
 // Distinguishes runs of the same name: the content of the configuration file, and its path.
 struct Identity {
@@ -105,7 +102,7 @@ Error no_server(const model::Model& model, int id, const std::optional<std::stri
 // The client that holds the start lock starts the server. `regions`: what was found just now.
 std::unique_ptr<Session> attach_to_server(const model::Model& model, const Identity& run, int id, Regions regions) {
   const Deadline deadline = Deadline::after_ms(model.architecture.attach_timeout_ms);
-  const shm::RunKey key = shm::run_key_within(model, std::max(model.architecture.attach_timeout_ms, kShortestLookMs));
+  const shm::RunKey key = shm::run_key(model);
   shm::StartLock lock(key);
   std::optional<std::string> started;
   bool is_leaving = false, is_held = false;  // is_held: by another start

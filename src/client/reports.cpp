@@ -48,7 +48,8 @@ void Reports::count_lost(const Key& key) noexcept {
 
 Status Reports::take_lost() {
   Status report{std::get<0>(first_lost_) ? DC_N_PLUGIN : DC_E_IO,
-                format("{} more reports, of steps from {} on, are {}", lost_, std::get<1>(first_lost_), shm::only_in_log(shm::log_of(region_)))};
+                format("{} more reports, of steps from {} on, are {}", lost_, std::get<1>(first_lost_),
+                       shm::only_in_log(shm::log_of(region_)))};
   lost_ = 0;
   return report;
 }

@@ -9,11 +9,11 @@
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
 #include "core/base/run_identity.hpp"
 #include "core/base/units.hpp"
 #include "core/model/variable_table.hpp"
 #include "core/shm/lane_size.hpp"
-#include "core/base/log.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {

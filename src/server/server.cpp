@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -207,7 +207,7 @@ void Server::work_loop() {
   }
 }
 
-// In a recovery, and where no second thread can be made: a call of a plugin then keeps the server from its lanes.
+// In a recovery, which has no clients.
 void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
   const Watchdog watchdog(region_->header(), kLongCallback);
   std::int64_t sleep_ms = kShortSleepMs;
@@ -231,8 +231,8 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
     if (outcome.code != DC_OK) fail(outcome);
     handover_.end_intake();
   };
-  const ForkProofThread thread(intake);
-  const Watchdog watchdog(region_->header(), kLongCallback);  // the last thread, which is the first to go without
+  const Watchdog watchdog(region_->header(), kLongCallback);
+  const ForkProofThread thread(intake);  // the last, as it does not end before the run
   Status outcome = outcome_of([&] { work_loop(); });
   if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);
   if (outcome.code == DC_OK) return;
@@ -243,22 +243,12 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
 Status Server::run(const std::atomic<bool>* stop) {
   if (state_ != State::polled) return failures_.first();
   state_ = State::serving;
-  const LogThread log_thread;
-  bool needs_one_thread = intake_.adoption().has_value();
-  Status outcome;
-  if (!needs_one_thread) try {
-      serve_with_two_threads(stop);
-    } catch (const std::system_error& refused) {
-      log_line(LogLevel::warning, format("no second thread for the server ({}; see ulimit -u, ulimit -v and pids.max of its "
-                                         "control group): while it stores or "
-                                         "runs a plugin it takes nothing from its clients",
-                                         refused.what()));
-      needs_one_thread = true;
-    } catch (const Error& forked) {
-      return {forked.code(), forked.what()};  // a fork of a plugin's: one server goes on, and it is not this process
-    }
-  if (needs_one_thread) outcome = outcome_of([&] { serve_with_one_thread(stop); });
-  if (!creator_.is_this_process()) return outcome;
+  std::optional<LogThread> log_thread;
+  const Status outcome = outcome_of([&] {
+    log_thread.emplace();
+    intake_.adoption() ? serve_with_one_thread(stop) : serve_with_two_threads(stop);
+  });
+  if (!creator_.is_this_process()) return outcome;  // a fork of a plugin's: one server goes on, and it is not this process
   if (outcome.code != DC_OK) fail(outcome);
   if (state_ == State::broken) work_.abandon_plugins();
   return failures_.first();

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
+#include <thread>
 
 #include "config/config.hpp"
 #include "core/base/error.hpp"
@@ -65,6 +67,15 @@ Error unresolved(const model::Model& model, const std::filesystem::filesystem_er
   return Error(DC_E_IO, format("{}: its paths cannot be resolved, as {}; {}", model.file, what, remedy));
 }
 
+// Of which run() has several.
+void require_threads() try {
+  std::thread([] {}).join();
+} catch (const std::system_error& refused) {
+  throw Error(DC_E_MEMORY,
+              format("the server cannot have a second thread: {}; raise ulimit -u, ulimit -v or pids.max of its control group",
+                     refused.code().message()));
+}
+
 constexpr Library kLibrary = {parse, start_server};
 
 }  // namespace
@@ -86,6 +97,7 @@ std::unique_ptr<Serving> start_server(const Configuration& configuration, StartO
     return std::make_unique<Server>(configuration.model, region, std::move(options.coordinator), std::move(options.sources));
   };
   if (in_place) return make(make_region(model, configuration.xml, options.clients, place));
+  require_threads();
   const shm::RunKey key = shm::run_key(model);
   std::optional<shm::StartLock> lock(key);
   if (!options.holds_lock) lock->take(model.architecture.attach_timeout_ms, options.stop);

@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "core/base/format.hpp"
@@ -49,16 +48,7 @@ class Watchdog::Checker {
   std::thread thread_;
 };
 
-Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) {
-  try {
-    checker_ = new Checker(header, limit);
-  } catch (const std::system_error& refused) {
-    log_line(LogLevel::warning,
-             format("no thread for the server's watchdog ({}; see ulimit -u, ulimit -v and pids.max of its control "
-                    "group): the server works without it, and a callback that takes long is reported afterwards",
-                    refused.what()));
-  }
-}
+Watchdog::Watchdog(const shm::RegionHeader& header, Clock::duration limit) : checker_(new Checker(header, limit)) {}
 
 Watchdog::~Watchdog() {
   if (creator_.is_this_process()) delete checker_;

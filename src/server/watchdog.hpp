@@ -11,7 +11,8 @@ namespace damaris::server {
 
 class Watchdog {
  public:
-  // `header` must outlive this object. Logs each callback that takes longer than `limit` once.
+  // `header` must outlive this object. Logs each callback that takes longer than `limit` once. Throws
+  // std::system_error if the process may have no more threads.
   Watchdog(const shm::RegionHeader& header, Clock::duration limit);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -20,8 +21,7 @@ class Watchdog {
  private:
   class Checker;
   CreatorProcess creator_;
-  Checker* checker_ =
-      nullptr;  // nullptr if no thread could be started; leaked in a fork, where joining the thread would block forever
+  Checker* checker_;  // leaked in a fork, where joining the thread would block forever
 };
 
 }  // namespace damaris::server

@@ -6,12 +6,9 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
 #include <vector>
 
-#include "core/base/answer_within.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
@@ -60,7 +57,10 @@ std::string read_all(int fd, const std::string& path) {
   }
 }
 
-std::string read_now(const std::string& path) {
+}  // namespace
+
+std::string read_config_file(const std::string& path) {
+  if (path.empty()) throw Error(DC_E_CONFIG, "no configuration file was named (the path is empty)");
   // O_NONBLOCK: a named pipe without a writer must not hang the start of a job.
   const OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) {
@@ -76,22 +76,6 @@ std::string read_now(const std::string& path) {
   return text;
 }
 
-Error unanswered(const std::string& path, std::int64_t timeout_ms) {
-  return Error(DC_E_TIMEOUT,
-               format("cannot read the configuration '{}': its file system has not answered within {} ms; check it, or "
-                      "put the file elsewhere",
-                      path, timeout_ms));
-}
-
-}  // namespace
-
-std::string read_config_file(const std::string& path, std::int64_t timeout_ms) {
-  if (path.empty()) throw Error(DC_E_CONFIG, "no configuration file was named (the path is empty)");
-  auto text = answer_within_or_wait(timeout_ms, [path] { return read_now(path); });
-  if (!text) throw unanswered(path, timeout_ms);
-  return std::move(*text);
-}
-
 std::string absolute_path(const std::string& path) {
   std::error_code unresolved;
   const std::filesystem::path absolute = std::filesystem::absolute(path, unresolved);
@@ -104,14 +88,10 @@ std::uint64_t digest(std::string_view text) noexcept {
   return hash;
 }
 
-std::uint64_t place_digest(const std::string& path, std::int64_t timeout_ms) {
-  const auto place = answer_within_or_wait(timeout_ms, [path] {
-    std::error_code unreadable;
-    const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, unreadable);
-    return unreadable ? path : canonical.string();
-  });
-  if (!place) throw unanswered(path, timeout_ms);
-  return digest(*place);
+std::uint64_t place_digest(const std::string& path) {
+  std::error_code unreadable;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, unreadable);
+  return digest(unreadable ? path : canonical.string());
 }
 
 }  // namespace damaris

@@ -8,11 +8,8 @@
 
 namespace damaris {
 
-constexpr std::int64_t kConfigAnswerMs = 60'000;
-
-// Reads the configuration file `path`. Throws Error(DC_E_CONFIG): missing, a folder, not readable, empty, or above 64 MiB;
-// Error(DC_E_TIMEOUT): its file system has not answered within `timeout_ms`.
-std::string read_config_file(const std::string& path, std::int64_t timeout_ms = kConfigAnswerMs);
+// Reads the configuration file `path`. Throws Error(DC_E_CONFIG): missing, a folder, not readable, empty, or above 64 MiB.
+std::string read_config_file(const std::string& path);
 
 // The absolute, lexically normal path; `path` as it is if the working directory has been removed. Does not look at the disk.
 std::string absolute_path(const std::string& path);
@@ -21,7 +18,6 @@ std::string absolute_path(const std::string& path);
 std::uint64_t digest(std::string_view text) noexcept;
 
 // Identifies the configuration file by its canonical path, independent of its content: all paths of one file give the same number.
-// Throws Error(DC_E_TIMEOUT) as read_config_file.
-std::uint64_t place_digest(const std::string& path, std::int64_t timeout_ms = kConfigAnswerMs);
+std::uint64_t place_digest(const std::string& path);
 
 }  // namespace damaris

@@ -12,9 +12,7 @@
 #include <memory>
 #include <random>
 
-#include "core/base/answer_within.hpp"
 #include "core/base/ascii.hpp"
-#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
@@ -49,16 +47,6 @@ std::string real_path(const std::string& path) {
   const std::filesystem::path absolute = absolute_path(path);
   const std::filesystem::path folder = std::filesystem::weakly_canonical(absolute.parent_path(), unreadable);
   return unreadable ? absolute.string() : (folder / absolute.filename()).string();
-}
-
-// `resolve` makes a path real.
-template <class Resolve>
-RunKey key_of(const model::Model& model, const Resolve& resolve) {
-  std::string place;
-  for (const model::Plugin& plugin : model.plugins)
-    for (const auto& [name, value] : plugin.settings)
-      if (plugin.storage && name == "basename") place += resolve(value) + '\n';
-  return {model.simulation, place.empty() ? resolve(model.file) : place};
 }
 
 // What the dots behind user_prefix() separate; nothing if `text` does not begin with it.
@@ -117,18 +105,12 @@ std::string region_prefix(const RunKey& key) {
   return format("{}{:016x}.", simulation_prefix(key.simulation), digest(key.simulation + '\n' + key.place));
 }
 
-RunKey run_key(const model::Model& model) { return key_of(model, real_path); }
-
-// Without the real path it would be the key of another run.
-RunKey run_key_within(const model::Model& model, std::int64_t timeout_ms) {
-  const Deadline deadline = Deadline::after_ms(timeout_ms);
-  return key_of(model, [&](const std::string& path) {
-    const auto found = answer_within_or_wait(deadline.left_ms(timeout_ms), [path] { return real_path(path); });
-    if (found) return *found;
-    throw Error(DC_E_TIMEOUT, format("the file system of the folder '{}' has not answered within {} ms; check it, or name another "
-                                     "folder in {}",
-                                     std::filesystem::path(absolute_path(path)).parent_path().string(), timeout_ms, model.file));
-  });
+RunKey run_key(const model::Model& model) {
+  std::string place;
+  for (const model::Plugin& plugin : model.plugins)
+    for (const auto& [name, value] : plugin.settings)
+      if (plugin.storage && name == "basename") place += real_path(value) + '\n';
+  return {model.simulation, place.empty() ? real_path(model.file) : place};
 }
 
 std::string run_of_region(const std::string& region) {

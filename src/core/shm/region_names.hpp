@@ -29,9 +29,6 @@ struct RunKey {
 };
 // Resolves relative paths against this process's working directory, and links on the disk, however long that takes.
 RunKey run_key(const model::Model& model);
-// The same, for the process of a simulation. Throws Error(DC_E_TIMEOUT), which names the folder, if a file system has not answered within
-// `timeout_ms`.
-RunKey run_key_within(const model::Model& model, std::int64_t timeout_ms);
 // "/damaris.<uid>.<job>.<simulation>.": the prefix of all regions of a job and simulation. The name of another simulation may be sanitized
 // to the same.
 std::string simulation_prefix(const std::string& simulation);

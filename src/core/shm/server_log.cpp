@@ -33,7 +33,8 @@ std::string log_says(const std::string& place, const std::string& what) {
 }
 
 std::string only_in_log(const std::string& place) {
-  return place.empty() ? format("lost, as the server has no log of them: {}", kNone) : format("only in the server's log, {}", place);
+  return place.empty() ? format("lost, as the server has no log of them: {}", kNone)
+                       : format("only in the server's log, {}", place);
 }
 
 }  // namespace damaris::shm

@@ -100,12 +100,4 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
   host.log(host.self, 1, line.c_str());
 }
 
-void warn_of_fewer_threads(const dc_host_t& host, int wanted, int there) {
-  if (there >= wanted) return;
-  const std::string line =
-      "hdf5: the system allows only " + std::to_string(there) + " of the " + std::to_string(wanted) +
-      " threads of threads=\"...\"; raise ulimit -u, ulimit -v or pids.max of the control group for faster compression";
-  host.log(host.self, 1, line.c_str());
-}
-
 }  // namespace damaris::hdf5

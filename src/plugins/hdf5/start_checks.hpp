@@ -27,6 +27,5 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
 void clean_up(const dc_host_t& host, const manifest::FileNames& names);
 
 void warn_of_cut_chunks(const dc_host_t& host, MemoryBound memory);
-void warn_of_fewer_threads(const dc_host_t& host, int wanted, int there);
 
 }  // namespace damaris::hdf5

@@ -57,7 +57,6 @@ Storage::Storage(const dc_host_t& host)
       writer_(settings_.filters, settings_.threads, MemoryBound(settings_.memory_bytes)),
       retry_(settings_.retry_ms) {
   continues_ = !settings_.restart.empty() && same_place(settings_.restart, settings_.basename);
-  warn_of_fewer_threads(host, settings_.threads, writer_.threads());
   check_names(host);
   check_types(host);
   warn_of_cut_chunks(host, MemoryBound(settings_.memory_bytes));

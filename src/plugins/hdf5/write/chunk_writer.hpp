@@ -28,9 +28,6 @@ class ChunkWriter {
   ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
-  // The number of threads; fewer than requested if the system refuses more.
-  int threads() const { return workers_.threads(); }
-
   // Creates the dataset and its parent groups, writes all parts and the attributes of reduction and range, and fills `entry`. Throws
   // Failure, or Refused for values that cannot be stored as declared.
   Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);

@@ -25,8 +25,6 @@ class DatasetWriter {
                 MemoryBound memory = MemoryBound(static_cast<std::uint64_t>(preset_of("memory"))))
       : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
 
-  int threads() const { return reducer_.threads(); }
-
   // Preallocates the space of all values that will be written unreduced.
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 

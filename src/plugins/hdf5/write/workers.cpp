@@ -1,18 +1,22 @@
 #include "workers.hpp"
 
+#include <damaris/error.hpp>
+
 #include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
 
 namespace damaris::hdf5 {
 
-Workers::Workers(int threads) {
-  try {
-    threads_.reserve(static_cast<std::size_t>(std::max(threads, 1)));
-    for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {
-    // A limit of processes or memory: continue with the threads that exist, at worst the caller alone.
-  }
+// It delegates, so the destructor joins those that there are when one more is refused.
+Workers::Workers(int threads) try : Workers() {
+  threads_.reserve(static_cast<std::size_t>(std::max(threads, 1)));
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+} catch (const std::system_error& refused) {
+  throw Error(DC_E_MEMORY, "the system refuses the " + std::to_string(threads) +
+                               " threads of threads=\"...\": " + refused.code().message() +
+                               "; raise ulimit -u, ulimit -v or pids.max of the control group, or set fewer");
 }
 
 Workers::~Workers() {

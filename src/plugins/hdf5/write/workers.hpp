@@ -15,7 +15,7 @@ namespace damaris::hdf5 {
 
 class Workers {
  public:
-  // `threads` includes the caller's; 1 starts none. The pool has fewer if the system refuses more: see threads().
+  // `threads` includes the caller's; 1 starts none. Throws damaris::Error(DC_E_MEMORY) if the system refuses them.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -26,6 +26,7 @@ class Workers {
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
+  Workers() = default;
   void work();
   void run_tasks(std::unique_lock<std::mutex>& lock);
 

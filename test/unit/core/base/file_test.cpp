@@ -2,15 +2,10 @@
 
 #include <catch2/catch.hpp>
 
-#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <string>
-#include <string_view>
 
 #include "support/errors.hpp"
 #include "support/temp_folder.hpp"
@@ -19,41 +14,6 @@ using Catch::Matchers::Contains;
 using damaris::read_config_file;
 using damaris::test::error_of;
 using damaris::test::TempFolder;
-
-namespace {
-
-std::atomic<bool> disk_hangs{false};
-std::atomic<int> held_up{0};
-
-void wait_for_disk(std::string_view path) {
-  if (path.find("hangs.xml") == std::string_view::npos) return;
-  ++held_up;
-  while (disk_hangs) ::usleep(1'000);
-  --held_up;
-}
-
-// While it lives, the disk of hangs.xml does not answer. What it held up has gone on at its end.
-struct HangingDisk {
-  HangingDisk() { disk_hangs = true; }
-  ~HangingDisk() {
-    disk_hangs = false;
-    while (held_up > 0) ::usleep(1'000);
-  }
-};
-
-}  // namespace
-
-// The library's: what the code under test calls is looked for in the program first.
-extern "C" int stat(const char* path, struct stat* facts) noexcept {
-  wait_for_disk(path);
-  return reinterpret_cast<int (*)(const char*, struct stat*)>(::dlsym(RTLD_NEXT, "stat"))(path, facts);
-}
-extern "C" int fstat(int file, struct stat* facts) noexcept {
-  std::array<char, 4096> path = {};
-  const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path.data(), path.size());
-  wait_for_disk({path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))});
-  return reinterpret_cast<int (*)(int, struct stat*)>(::dlsym(RTLD_NEXT, "fstat"))(file, facts);
-}
 
 TEST_CASE("a configuration file is read in full, every byte unchanged") {
   const TempFolder folder;
@@ -86,21 +46,6 @@ TEST_CASE("an empty path, an empty file, a folder, a named pipe and a file above
   const std::string huge = folder.write("huge.xml", "<");
   REQUIRE(::truncate(huge.c_str(), (64 << 20) + 1) == 0);
   REQUIRE_THAT(error_of([&] { read_config_file(huge); }).sentence(), Contains("larger than 64 MiB"));
-}
-
-TEST_CASE("a configuration whose disk does not answer in time is refused, and named", "[unpromised]") {
-  const TempFolder folder;
-  const std::string path = folder.write("hangs.xml", "<simulation/>");
-  {
-    const HangingDisk disk;
-    const auto unread = error_of([&] { read_config_file(path, 20); });
-    CHECK(unread.code() == DC_E_TIMEOUT);
-    CHECK_THAT(unread.sentence(), Contains("cannot read the configuration '" + path + "'") && Contains("within 20 ms"));
-    const auto no_place = error_of([&] { damaris::place_digest(path, 20); });
-    CHECK(no_place.code() == DC_E_TIMEOUT);
-    CHECK_THAT(no_place.sentence(), Contains("'" + path + "'"));
-  }
-  CHECK(read_config_file(path) == "<simulation/>");
 }
 
 TEST_CASE("the digest is that of FNV-1a and differs for texts that differ in one byte") {
