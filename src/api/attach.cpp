@@ -134,7 +134,7 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
 }  // namespace
 
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id) {
-  const ProcessGuard process_guard;
+  const SignalGuard process_guard;
   if (id < 0) throw Error(DC_E_ARGUMENT, format("client id {} is negative; ids are 0 or more (usually the rank)", id));
   const std::string xml = read_config_file(config);
   const Identity run = {digest(xml), place_digest(config)};

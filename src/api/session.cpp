@@ -93,7 +93,7 @@ client::PumpResult Session::pump() {
     std::this_thread::yield();
     return client::PumpResult::waiting;
   }
-  const ProcessGuard process_guard;
+  const SignalGuard process_guard;
   if (server_->poll()) {
     last_work_ = Clock::now();
     return client::PumpResult::worked;
@@ -118,7 +118,7 @@ Status Session::finalize() {
     print_end();
     return report;
   }
-  const ProcessGuard process_guard;
+  const SignalGuard process_guard;
   // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
@@ -166,7 +166,7 @@ std::string Session::loss_at_exit() {
 }
 
 Session::~Session() {
-  std::optional<ProcessGuard> process_guard;
+  std::optional<SignalGuard> process_guard;
   if (is_own()) process_guard.emplace();
   client_.reset();
   server_.reset();

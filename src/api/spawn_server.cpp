@@ -44,33 +44,9 @@ constexpr char kNoProcess = 'p', kNoProgram = 'x';
   ::_exit(127);
 }
 
-// An entry of a folder as the kernel writes it, because readdir allocates.
-struct Entry {
-  std::uint64_t inode;
-  std::int64_t next;
-  unsigned short bytes;
-  unsigned char type;
-  char name[1];
-};
-
-// Returns false where /proc cannot be read.
-bool close_listed_from(int first) {
-  const int folder = ::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return false;
-  alignas(Entry) char entries[4096];
-  long length = 0;
-  while ((length = ::syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
-    for (long at = 0; at < length; at += reinterpret_cast<const Entry*>(entries + at)->bytes) {
-      const int descriptor = std::atoi(entries + at + offsetof(Entry, name));
-      if (descriptor >= first && descriptor != folder) ::close(descriptor);
-    }
-  ::close(folder);
-  return length == 0;
-}
-
 // A kernel before Linux 5.9, or a sandbox, has no close_range.
 void close_from(int first) {
-  if (::syscall(SYS_close_range, first, ~0u, 0) == 0 || close_listed_from(first)) return;
+  if (::syscall(SYS_close_range, first, ~0u, 0) == 0) return;
   constexpr rlim_t kMost = rlim_t{1} << 20;
   struct rlimit limit = {kMost, kMost};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -84,13 +60,11 @@ void close_from(int first) {
   const pid_t server = ::fork();
   if (server < 0) report_and_exit(ready, kNoProcess);
   if (server > 0) ::_exit(0);
-  ::dup2(null, 0);
-  ::dup2(null, 1);
-  ::dup2(null, 2);
-  if (ready != kReadyDescriptor)
-    ::dup2(ready, kReadyDescriptor);
-  else
-    ::fcntl(ready, F_SETFD, 0);
+  // First out of the way: they may have these numbers, in a program that has closed its standard streams.
+  ready = ::fcntl(ready, F_DUPFD, kReadyDescriptor + 1);
+  null = ::fcntl(null, F_DUPFD, kReadyDescriptor + 1);
+  for (const int standard : {0, 1, 2}) ::dup2(null, standard);
+  ::dup2(ready, kReadyDescriptor);
   close_from(kReadyDescriptor + 1);
   ::execl(program, "damaris-server", config, "--ready-fd", "3", clients, static_cast<char*>(nullptr));
   report_and_exit(kReadyDescriptor, kNoProgram);

@@ -93,10 +93,8 @@ void require_same_run(const Outline& found, const RunEntry& run) {
     throw Failure("the line of its last run is damaged, so it may belong to another run; nothing can be added", kNoRemedy);
   const bool is_it = (found.identity.empty() || found.identity == run.identity) && (found.run.empty() || found.run == run.run);
   if (is_it) return;
-  throw Failure(
-      "it is now that of another run, which replaced it or began after this process lost its locks, for instance by closing "
-      "descriptors that are not its own; nothing can be added",
-      kNoRemedy);
+  throw Failure("it is now that of another run, which replaced it or began after this process lost its locks; nothing can be added",
+                kNoRemedy);
 }
 
 void require_own_manifest(const std::string& path) {
@@ -157,16 +155,15 @@ void ManifestFile::open() {
   learn_identity();
 }
 
-// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers.
 void ManifestFile::close() {
-  if (!identity_.has_lost(descriptor_)) ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 void ManifestFile::learn_identity() {
   struct stat facts = {};
-  identity_ = FileIdentity(descriptor_);
-  if (identity_.holder_of(descriptor_, facts) != Holder::ours) throw_system_failure(errno, "look at", path_);
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  identity_ = FileIdentity(facts);
   learn_name();
 }
 
@@ -234,8 +231,7 @@ void ManifestFile::cut_broken_line() {
   if (end < size && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) throw_system_failure(errno, "shorten", path_);
 }
 
-// On a file system whose inode numbers differ between path and descriptor, only removal can be detected. What the path leads to counts also
-// while the file system says nothing of the descriptor.
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 bool ManifestFile::is_gone() const {
   if (lock_.is_gone()) return true;
   struct stat facts = {};
@@ -243,9 +239,8 @@ bool ManifestFile::is_gone() const {
     const bool is_named = ::stat(path_.c_str(), &facts) == 0;
     if (is_named ? !identity_.is(facts) : errno == ENOENT || errno == ENOTDIR) return true;
   }
-  const Holder holder = identity_.holder_of(descriptor_, facts);
-  if (holder == Holder::unknown) throw_system_failure(errno, "look at", path_);
-  return holder == Holder::other || facts.st_nlink == 0;
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  return facts.st_nlink == 0;
 }
 
 // The seal of the last line; the caller holds the lock.

@@ -53,7 +53,7 @@ class ManifestFile {
   ManifestFile& operator=(const ManifestFile&) = delete;
 
   bool is_first() const { return first_; }
-  // Whether the file was removed or moved, for instance with its folder, or the program closed its descriptor, or the run lock is void.
+  // Whether the file was removed or moved, for instance with its folder, or the run lock is void.
   // Create a new object then. Throws Failure if the file system does not say so.
   bool is_gone() const;
   // Appends lines. Returns false without effect if is_gone(): reopen it. Throws Failure, and leaves nothing of them in the file. `then`

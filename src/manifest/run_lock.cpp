@@ -27,16 +27,10 @@ long byte_of(const std::string& member) {
 }
 
 bool is_taken(int error) { return error == EAGAIN || error == EACCES || error == EINTR; }
-// Of a file system that has locks, but is away. Without them it says so otherwise: ENOLCK, ENOSYS, EOPNOTSUPP, EINVAL.
-bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT || error == ENOTCONN; }
-// Of the file system. A descriptor that the program has closed says nothing about it.
-bool has_no_locks(int error) { return !is_taken(error) && error != EBADF && !may_pass(error); }
-
-Failure closed_by_program(const std::string& path) {
-  return Failure(
-      "cannot lock " + path + ": the program has closed its descriptor; let it close only descriptors that it has opened itself",
-      kNoRemedy);
-}
+// Says nothing about whether the file system has locks: it is away, or the descriptor is closed. Without locks it says ENOLCK, ENOSYS,
+// EOPNOTSUPP, EINVAL.
+bool is_other(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT || error == ENOTCONN || error == EBADF; }
+bool has_no_locks(int error) { return !is_taken(error) && !is_other(error); }
 
 std::string lock_path(const std::string& record) {
   const std::size_t name = record.rfind('/') + 1, end = record.rfind('.');
@@ -49,15 +43,6 @@ std::string text_in(int descriptor, const std::string& path) {
   if (got < 0) throw_system_failure(errno, "read", path);
   text.resize(static_cast<std::size_t>(got));
   return text;
-}
-
-int lock_byte(int descriptor, long byte, short type) {
-  struct flock lock = {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  return ::fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
 }  // namespace
@@ -114,15 +99,11 @@ RunLock::~RunLock() {
   close();
 }
 
-// In place this is the simulation's process, which may close foreign descriptors and reuse their numbers. A descriptor that may be ours is
-// closed: left open, it would keep its locks, against this process, too. They are released explicitly, because a forked process may have the
-// descriptor open.
+// The locks are released explicitly, because a forked process may have the descriptor open.
 void RunLock::close() {
   keep_in_forks(descriptor_);
-  if (!identity_.has_lost(descriptor_)) {
-    for (const long byte : {byte_of(member_), kRun, kExclusive}) lock_byte(descriptor_, byte, F_UNLCK);
-    ::close(descriptor_);
-  }
+  for (const long byte : {byte_of(member_), kRun, kExclusive}) set(byte, F_UNLCK);
+  if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
 
@@ -144,8 +125,8 @@ void RunLock::open_file() {
   if (descriptor_ < 0)
     throw Failure("cannot open the lock file " + path_ + ": " + why_not_own(path_, errno, kOtherBasename), errno);
   struct stat facts = {}, named = {};
-  identity_ = FileIdentity(descriptor_);
-  if (identity_.holder_of(descriptor_, facts) != Holder::ours) throw_system_failure(errno, "look at", path_);
+  if (::fstat(descriptor_, &facts) != 0) throw_system_failure(errno, "look at", path_);
+  identity_ = FileIdentity(facts);
   close_in_forks(descriptor_);
   has_name_ = ::lstat(path_.c_str(), &named) != 0 || identity_.is(named);  // is_gone() sees a name that is refused now
   if ((facts.st_mode & 077) != 0)
@@ -155,8 +136,7 @@ void RunLock::open_file() {
 
 void RunLock::join() {
   first_ = set(kRun, F_WRLCK) == 0;
-  if (!first_ && errno == EBADF) throw closed_by_program(path_);
-  if (!first_ && may_pass(errno)) throw_system_failure(errno, "lock", path_);
+  if (!first_ && is_other(errno)) throw_system_failure(errno, "lock", path_);
   if (!first_ && has_no_locks(errno)) {
     if (shared_) throw_system_failure(errno, "lock (required to share a manifest without MPI)", path_);
     first_ = true;
@@ -173,16 +153,14 @@ void RunLock::join() {
 
 bool RunLock::take_alone() { return set(kRun, F_WRLCK) == 0 || has_no_locks(errno); }
 
-// On a file system whose inode numbers differ between path and descriptor, only removal can be detected. What the path leads to counts also
-// while the file system says nothing of the descriptor.
+// On a file system whose inode numbers differ between path and descriptor, only removal can be detected.
 RunLock::Look RunLock::looks() const {
   struct stat facts = {};
   const bool is_named = ::lstat(path_.c_str(), &facts) == 0;
   const int why_not = is_named ? 0 : errno;
   if (why_not == ENOENT || why_not == ENOTDIR || (is_named && has_name_ && !identity_.is(facts))) return Look::gone;
-  const Holder holder = identity_.holder_of(descriptor_, facts);
-  if (holder == Holder::unknown) return Look::refused;
-  if (holder == Holder::other || facts.st_nlink == 0) return Look::gone;
+  if (::fstat(descriptor_, &facts) != 0) return Look::refused;
+  if (facts.st_nlink == 0) return Look::gone;
   if (is_named) return Look::fine;
   errno = why_not;
   return Look::refused;
@@ -201,7 +179,7 @@ void RunLock::lock() {
 
 void RunLock::throw_locked() const {
   struct stat facts = {};
-  if (identity_.holder_of(descriptor_, facts) != Holder::ours || (facts.st_mode & 077) == 0)
+  if (::fstat(descriptor_, &facts) != 0 || (facts.st_mode & 077) == 0)
     throw Failure("cannot lock " + path_ + " within " + std::to_string(timeout_.count()) +
                       " ms: another process holds the lock; if that does not go on, end it: 'fuser " + path_ + "' names it",
                   ETIMEDOUT);
@@ -218,18 +196,18 @@ void RunLock::unlock() {
   if (depth_ > 0 && --depth_ == 0) set(kExclusive, F_UNLCK);
 }
 
-// An unlock is tried also where the file system does not say whose the descriptor is: the lock would hold up other processes.
 int RunLock::set(long byte, short type) const {
-  const Holder holder = identity_.holder_of(descriptor_);
-  if (holder == Holder::other) return errno = EBADF, -1;
-  if (holder == Holder::unknown && type != F_UNLCK) return -1;
-  return lock_byte(descriptor_, byte, type);
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
 // Returns false if another process holds the lock.
 bool RunLock::try_lock(long byte, short type) const {
   if (set(byte, type) == 0) return true;
-  if (errno == EBADF) throw closed_by_program(path_);
   if (!is_taken(errno)) throw_system_failure(errno, "lock", path_);
   return false;
 }
@@ -238,8 +216,7 @@ bool RunLock::try_lock(long byte, short type) const {
 bool RunLock::wait_for(long byte, short type) const {
   const auto until = std::chrono::steady_clock::now() + timeout_;
   while (set(byte, type) != 0) {
-    if (errno == EBADF) throw closed_by_program(path_);
-    if (may_pass(errno)) throw_system_failure(errno, "lock", path_);
+    if (is_other(errno)) throw_system_failure(errno, "lock", path_);
     if (has_no_locks(errno)) return true;
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -40,8 +40,7 @@ class RunLock {
   bool is_first() const { return first_; }
   // Returns whether no other process has the basename locked; then none can lock it until this one ends. Requires lock().
   bool take_alone();
-  // Whether the locks are void: the lock file was removed, for instance with its folder, or the program has closed its descriptor. Throws
-  // Failure if the file system does not say so.
+  // Whether the locks are void: the lock file was removed, for instance with its folder. Throws Failure if the file system does not say so.
   bool is_gone() const;
 
   // Locks the manifest against the other processes that share it; recursive. Throws Failure if that takes longer than `timeout`.

@@ -217,7 +217,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
-  const ProcessGuard process_guard;  // on a server rank, for the whole run
+  const SignalGuard process_guard;  // on a server rank, for the whole run
   require_mpi();
   require_first_start(given);
   const Started started = start(config, given, clients, is_client);

@@ -57,47 +57,6 @@ TEST_CASE(
   CHECK(run.leftovers().empty());
 }
 
-// Of the server, on files whose path has that part.
-std::ptrdiff_t open_files(DiskRun& run, const std::string& part) {
-  const std::string folder = "/proc/" + std::to_string(run.server().pid()) + "/fd";
-  std::ptrdiff_t count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone).string().find(part) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-TEST_CASE("while the state of open files is refused nothing is taken for lost: all steps are stored and recorded afterwards",
-          "[unpromised]") {
-  const std::string fault =
-      GENERATE("fstat EIO", "fstat ESTALE", "fstat ETIMEDOUT", "fstat EIO @.jsonl\nfstat EIO @.lock", "look EIO");
-  const std::string exists = GENERATE("overwrite", "append");
-  INFO(fault << ", " << exists);
-  DiskRun run("retry='60s' exists='" + exists + "'");
-  for (const int step : {0, 1}) run.store(step);
-  run.rule(fault);
-  for (const int step : {2, 3}) run.write(step);
-  const auto refusals = [&] { return run.logged(".i2.h5 is not stored: ").size() + run.logged("cannot record step 2 yet").size(); };
-  REQUIRE(wait_until([&] { return refusals() == 1; }));
-  ::usleep(3'000'000);
-  // At some moment: the server opens them once more while it looks at them.
-  CHECK(wait_until([&] { return open_files(run, "/out/.run.lock") <= 1; }));
-  CHECK(wait_until([&] { return open_files(run, "/out/run.jsonl") <= 1; }));
-  run.rule("");
-  run.client.must("flush 3 60000");
-  CHECK(wait_until([&] { return open_files(run, "/out/.run.lock") == 1; }));
-  CHECK(wait_until([&] { return open_files(run, "/out/run.jsonl") == 1; }));
-  run.store(4);
-  run.client.must("finalize");
-  CHECK(run.ends() == 0);
-  for (int step = 0; step < 5; ++step) CHECK(recorded(run.folder(), step).at("complete") == true);
-  const Json found = verified(run.folder());
-  CHECK(found.at("steps") == 5);
-  for (const char* list : {"damaged", "partial", "not_recorded"}) CHECK(found.at(list).empty());
-  CHECK(run.leftovers().empty());
-}
-
 TEST_CASE("retry=0 gives up at the first refusal") {
   DiskRun run("retry='0'");
   run.rule("write ENOSPC 1 1");

@@ -5,8 +5,7 @@
  * $DAMARIS_FAULT_RULES names a file of rules, looked at before each such call, so that a test switches faults during the run. A line is
  *     CALLS WHAT [FIRST [LAST]] [@PART]      for example   write,fsync ENOSPC 3 @.jsonl
  * CALLS  all, or some of: open read write fsync truncate reserve rename link unlink mkdir close room (write stands for all kinds of it,
- *        body for those that do not begin at offset 0, where HDF5 has its superblock); or look, of paths and of open files, and fstat, of
- *        open files alone, which all does not include and the log leaves out
+ *        body for those that do not begin at offset 0, where HDF5 has its superblock)
  * WHAT   ENOSPC, EIO, EROFS, EDQUOT, ENOENT, EACCES, ESTALE or ETIMEDOUT: the call does nothing and fails
  *        short: half of it is written; slow:MS: it takes so much longer; hang: it waits as long as the rule stands
  *        kill-before, kill-after: the process dies there
@@ -33,9 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum call { OPEN, READ, WRITE, FSYNC, TRUNCATE, RESERVE, RENAME, LINK, UNLINK, MKDIR, CLOSE, ROOM, HEADER, LOOK, FSTAT, CALLS };
-static const char* const kNames[CALLS] = {"open",   "read",  "write", "fsync", "truncate", "reserve", "rename", "link",
-                                          "unlink", "mkdir", "close", "room",  "write",    "look",    "look"};
+enum call { OPEN, READ, WRITE, FSYNC, TRUNCATE, RESERVE, RENAME, LINK, UNLINK, MKDIR, CLOSE, ROOM, HEADER, CALLS };
+static const char* const kNames[CALLS] = {"open", "read",   "write", "fsync", "truncate", "reserve", "rename",
+                                          "link", "unlink", "mkdir", "close", "room",     "write"};
 
 enum what { NOTHING, FAIL, SHORT, SLOW, HANG, KILL_BEFORE, KILL_AFTER, FREE };
 struct verdict {
@@ -74,7 +73,7 @@ static long read_file(const char* path, char* text, size_t size) {
 static void log_call(enum call call, const char* path) {
   const char* log = getenv("DAMARIS_FAULT_LOG");
   char line[PATH_MAX + 32];
-  if (log == NULL || call == LOOK || call == FSTAT) return;
+  if (log == NULL) return;
   const long file = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   const int length = snprintf(line, sizeof line, "%s %s\n", kNames[call], path);
   if (file >= 0) {
@@ -128,8 +127,7 @@ static unsigned calls_in(char* list) {
   char* rest = NULL;
   for (const char* name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
     for (int i = 0; i < CALLS; ++i)
-      if (strcmp(name, kNames[i]) == 0 || (strcmp(name, "all") == 0 && i != ROOM && i != LOOK && i != FSTAT) ||
-          (strcmp(name, "body") == 0 && i == WRITE) || (strcmp(name, "fstat") == 0 && i == FSTAT))
+      if (strcmp(name, kNames[i]) == 0 || (strcmp(name, "all") == 0 && i != ROOM) || (strcmp(name, "body") == 0 && i == WRITE))
         calls |= 1u << i;
   return calls;
 }
@@ -312,19 +310,6 @@ int close(int file) {
   if (verdict.what != FAIL) return result;
   errno = error;
   return -1;
-}
-
-int stat(const char* name, struct stat* facts) {
-  char path[PATH_MAX];
-  GUARDED(LOOK, absolute(name, path), int, REAL(stat)(name, facts));
-}
-int lstat(const char* name, struct stat* facts) {
-  char path[PATH_MAX];
-  GUARDED(LOOK, absolute(name, path), int, REAL(lstat)(name, facts));
-}
-int fstat(int file, struct stat* facts) {
-  char path[PATH_MAX];
-  GUARDED(FSTAT, path_of(file, path), int, REAL(fstat)(file, facts));
 }
 
 int statvfs(const char* name, struct statvfs* facts) {

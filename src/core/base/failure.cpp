@@ -9,10 +9,6 @@ void throw_system_failure(int error, const char* doing, const std::string& objec
   throw Failure(std::string("cannot ") + doing + (object.empty() ? "" : " " + object) + ": " + std::strerror(error), error);
 }
 
-void throw_descriptor_lost(const std::string& path) {
-  throw Failure("cannot write to " + path + ": another part of this process has closed its descriptor", EBADF);
-}
-
 void require_open(const StoredFileReader& file, const std::string& path) {
   if (file.is_open()) return;
   if (errno == EINVAL) throw Failure(path + " is not a regular file", EINVAL);

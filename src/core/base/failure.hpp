@@ -28,9 +28,6 @@ class Failure : public std::runtime_error {
 // Throws Failure for a system call that failed with `error`, an errno: "cannot <doing> <object>: <error>".
 [[noreturn]] void throw_system_failure(int error, const char* doing, const std::string& object);
 
-// Throws Failure (EBADF) for a file whose descriptor was closed by another part of this process: its number may be a foreign file's.
-[[noreturn]] void throw_descriptor_lost(const std::string& path);
-
 // Throws Failure if the reader's constructor could not open the file. Reads errno.
 void require_open(const StoredFileReader& file, const std::string& path);
 

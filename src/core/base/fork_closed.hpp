@@ -6,8 +6,7 @@
 
 namespace damaris {
 
-// Until keep_in_forks() of the same number. Up to 256 at a time; a descriptor beyond them stays open in forks. A fork leaves numbers alone that
-// the program has closed and given to another file.
+// Until keep_in_forks() of the same number. Up to 256 at a time; a descriptor beyond them stays open in forks.
 void close_in_forks(int descriptor) noexcept;
 void keep_in_forks(int descriptor) noexcept;
 

@@ -48,28 +48,18 @@ OutputFile::OutputFile(std::string temporary_path, std::string final_path)
   const std::string start = std::exchange(temporary_path_, {}) + ".";
   descriptor_ = make_own(start, temporary_path_, O_RDWR, 0666);
   if (descriptor_ < 0) throw_system_failure(errno, "create the file", temporary_path_);
-  identity_ = FileIdentity(descriptor_);
 }
 
 OutputFile::~OutputFile() {
-  const Holder holder = identity_.holder_of(descriptor_);
-  if (!published_ && ::unlink(temporary_path_.c_str()) != 0 && holder == Holder::ours) ::unlink(path_of(descriptor_).c_str());
-  if (holder != Holder::other) ::close(descriptor_);
-}
-
-void OutputFile::require_descriptor() const {
-  const Holder holder = identity_.holder_of(descriptor_);
-  if (holder == Holder::other) throw_descriptor_lost(temporary_path_);
-  if (holder == Holder::unknown) throw_system_failure(errno, "look at", temporary_path_);
+  if (!published_ && ::unlink(temporary_path_.c_str()) != 0) ::unlink(path_of(descriptor_).c_str());
+  ::close(descriptor_);
 }
 
 void OutputFile::append(const std::string& bytes) {
-  require_descriptor();
   if (const int error = write_all(descriptor_, bytes); error != 0) throw_system_failure(error, "write to", temporary_path_);
 }
 
 void OutputFile::sync() {
-  require_descriptor();
   // Never retried: the kernel may have dropped pages that it could not write, and a second fsync would not report them.
   if (::fsync(descriptor_) != 0) throw_system_failure(errno, "sync", temporary_path_);
 }

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "core/base/failure.hpp"
-#include "core/base/file_identity.hpp"
 
 namespace damaris {
 
@@ -20,8 +19,7 @@ int write_all(int descriptor, const std::string& bytes);
 class OutputFile {
  public:
   // Creates the temporary file, its name extended by unpredictable letters; throws Failure. The destructor removes it unless publish() has
-  // succeeded. If another part of the process closes the descriptor, all functions throw, and its number is not touched any more. They throw
-  // also while the file system does not say whose it is, with that errno.
+  // succeeded.
   OutputFile(std::string temporary_path, std::string final_path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -40,11 +38,8 @@ class OutputFile {
   std::uint64_t publish(bool overwrite);
 
  private:
-  void require_descriptor() const;
-
   std::string temporary_path_, final_path_;
   int descriptor_;
-  FileIdentity identity_;
   bool published_ = false;
 };
 

@@ -1,12 +1,10 @@
 #include "core/base/process_guard.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
-#include <mutex>
 
 #include "core/base/own_file.hpp"
 
@@ -15,31 +13,11 @@ namespace {
 
 constexpr int kQuiet[] = {SIGXFSZ, SIGPIPE};
 
-std::mutex stdio_mutex;
-int inside = 0;
-bool filled[3] = {};
-
-bool is_null_device(int descriptor) noexcept {
-  struct stat ours = {}, null = {};
-  return ::fstat(descriptor, &ours) == 0 && ::stat("/dev/null", &null) == 0 && S_ISCHR(ours.st_mode) &&
-         ours.st_rdev == null.st_rdev;
-}
-
-// In ascending order, because open returns the lowest free descriptor.
+// So that none of our files gets such a number and receives standard output or error. In ascending order, because open returns the lowest
+// free descriptor.
 void fill_stdio() noexcept {
-  for (int descriptor = 0; descriptor < 3; ++descriptor) {
-    filled[descriptor] = false;
-    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    const int got = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    filled[descriptor] = got == descriptor;
-    if (got >= 0 && got != descriptor) ::close(got);  // another thread opened a file concurrently
-  }
-}
-
-// Another thread may have replaced the descriptor by its own file, which must stay open.
-void empty_stdio() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
-    if (filled[descriptor] && is_null_device(descriptor)) ::close(descriptor);
+    if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
 extern "C" void ignore_signal(int) {}
@@ -67,20 +45,9 @@ SignalGuard::~SignalGuard() {
   errno = error;
 }
 
-StdioGuard::StdioGuard() noexcept {
-  const std::lock_guard<std::mutex> lock(stdio_mutex);
-  if (inside++ == 0) fill_stdio();
-}
-
-StdioGuard::~StdioGuard() {
-  const std::lock_guard<std::mutex> lock(stdio_mutex);
-  if (--inside == 0) empty_stdio();
-}
-
 // An empty handler, not SIG_IGN, which programs started by a plugin would inherit.
 void prepare_own_process() noexcept {
-  static const auto* const permanent = new StdioGuard;  // never released, not even at exit
-  (void)permanent;
+  fill_stdio();
   keep_descriptors_low();
   struct sigaction action = {};
   action.sa_handler = ignore_signal;

@@ -23,26 +23,11 @@ class SignalGuard {
   sigset_t before_, consumed_;
 };
 
-// Opens /dev/null on those of the descriptors 0 to 2 that are closed, so that none of our files gets such a number and receives standard
-// output or error. Closes them again when the last guard of the process is destroyed. Never throws.
-class StdioGuard {
- public:
-  StdioGuard() noexcept;
-  ~StdioGuard();
-  StdioGuard(const StdioGuard&) = delete;
-  StdioGuard& operator=(const StdioGuard&) = delete;
-};
-
-struct ProcessGuard {
-  SignalGuard signals;
-  StdioGuard stdio;
-};
-
 // For a thread of ours: all signals but those that a fault of its own raises go to the threads of the simulation, or the main thread.
 void block_signals() noexcept;
 
-// For the main function of our own programs: the same protection until the process ends. Programs that it starts get both signals with
-// their default disposition.
+// For the main function of our own programs: the same protection until the process ends, /dev/null on those of the descriptors 0 to 2 that
+// are closed, and keep_descriptors_low(). Programs that it starts get both signals with their default disposition.
 void prepare_own_process() noexcept;
 
 // For our own programs, which another program may have started: resets inherited blocked and ignored signals, except that SIGHUP stays

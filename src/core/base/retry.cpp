@@ -25,7 +25,6 @@ bool may_be_transient(int error) {
     case EPERM:
     case EMFILE:
     case ENFILE:
-    case EBADF:  // a descriptor that another part of the process has closed
       return true;
     default:
       return false;

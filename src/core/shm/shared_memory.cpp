@@ -217,23 +217,21 @@ SharedMemory::~SharedMemory() {
 
 // Preserves errno if there is no descriptor.
 void SharedMemory::take_descriptor(int descriptor) noexcept {
-  descriptor_ = descriptor;
-  identity_ = FileIdentity(descriptor);
-  if (has_descriptor()) close_in_forks(descriptor);
+  struct stat facts = {};
+  if ((descriptor_ = descriptor) < 0) return;
+  if (::fstat(descriptor, &facts) == 0) identity_ = FileIdentity(facts);
+  close_in_forks(descriptor);
 }
-
-// A program may close descriptors that it did not open, and reuse their numbers for its own files, which must not be touched.
-bool SharedMemory::has_descriptor() const noexcept { return !identity_.has_lost(descriptor_); }
 
 void SharedMemory::close_descriptor() noexcept {
   keep_in_forks(descriptor_);
-  if (has_descriptor()) ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 void SharedMemory::allocate(std::uint64_t offset, std::uint64_t bytes, bool in_use) {
   if (bytes == 0) return;
-  if (has_descriptor()) {
+  if (descriptor_ >= 0) {
     if (const int failure = fallocate_in_pieces(descriptor_, offset, bytes, in_use); failure != 0)
       throw system_error(DC_E_SHM, format("cannot allocate {} for the region {}", size_text(bytes), name_), failure, kRoomRemedy);
   }
@@ -252,7 +250,7 @@ void SharedMemory::populate(std::uint64_t offset, std::uint64_t bytes) noexcept 
 
 // A page that is swapped out is not a hole. Without a descriptor or on a file system that does not know holes nothing counts as one.
 bool SharedMemory::is_hole(std::uint64_t offset) const noexcept {
-  if (!has_descriptor()) return false;
+  if (descriptor_ < 0) return false;
   const off_t at = static_cast<off_t>(offset), data = ::lseek(descriptor_, at, SEEK_DATA);
   return data < 0 ? errno == ENXIO : data > at;
 }
@@ -274,25 +272,19 @@ std::uint64_t SharedMemory::backed_bytes(std::uint64_t offset, std::uint64_t byt
 
 bool SharedMemory::try_lock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
-  return !has_descriptor() || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+  return descriptor_ < 0 || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 void SharedMemory::unlock(std::uint64_t part) noexcept {
   struct flock lock = lock_of(part, F_UNLCK);
-  if (has_descriptor()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+  if (descriptor_ >= 0) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
-// If the program has closed the descriptor, opens a new one: this process's own locks are gone then, but other processes still hold theirs.
 bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
   struct flock lock = lock_of(part, F_WRLCK);
-  const bool own = has_descriptor();
-  const int descriptor = own ? descriptor_ : name_.empty() ? -1 : open_own(kFolder + name_, O_RDWR);
-  const bool held = descriptor >= 0 && ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  if (!own && descriptor >= 0) ::close(descriptor);
-  return held;
+  return descriptor_ >= 0 && ::fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Does not use the descriptor, which the program may have closed.
 bool SharedMemory::has_name() const noexcept {
   struct stat info = {};
   return ::lstat((kFolder + name_).c_str(), &info) == 0 && identity_.is(info);

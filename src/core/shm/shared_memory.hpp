@@ -81,7 +81,6 @@ class SharedMemory {
   SharedMemory();
   void use(std::unique_ptr<boost::interprocess::mapped_region> mapping) noexcept;
   void take_descriptor(int descriptor) noexcept;
-  bool has_descriptor() const noexcept;
   bool is_hole(std::uint64_t offset) const noexcept;
   void close_descriptor() noexcept;
 

@@ -7,13 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "core/base/failure.hpp"
-#include "support/failing_calls.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {
@@ -33,7 +30,6 @@ extern "C" int lstat(const char* path, struct stat* facts) noexcept {
 namespace damaris::manifest {
 namespace {
 
-using test::FailsOn;
 using test::TempFolder;
 
 RunLock lock_of(const std::string& record, const std::string& run, const std::string& member, bool shared = true) {
@@ -155,101 +151,6 @@ TEST_CASE("no other user can open the lock file, and what others have put in its
     CHECK_THROWS_WITH(lock_of(folder.record(), "run", "node.s0"), Catch::Contains("it is a symbolic link"));
     CHECK(std::filesystem::file_size(folder.file("victim")) == 4);
   }
-}
-
-TEST_CASE("a lock whose descriptor the program has closed is void, whether or not it has reused the number", "[unpromised]") {
-  const Folder folder;
-  const bool reuses = GENERATE(false, true);
-  RunLock lost = lock_of(folder.record(), "run a", "node.s0");
-  lost.unlock();
-  int number = -1;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone) == folder.lock()) number = std::stoi(entry.path().filename());
-  }
-  REQUIRE(number >= 0);
-  const int own = ::open(folder.file("own").c_str(), O_RDWR | O_CREAT, 0644);
-  REQUIRE((reuses ? ::dup2(own, number) == number : ::close(number) == 0));
-  CHECK(lost.is_gone());
-  CHECK_FALSE(lost.take_alone());
-  CHECK_THROWS_WITH(lost.lock(), Catch::Contains("cannot lock " + folder.lock() + ": the program has closed its descriptor"));
-  CHECK(lock_of(folder.record(), "run b", "node.s0").is_first());
-  if (reuses) CHECK(::close(number) == 0);
-  ::close(own);
-}
-
-auto fails_with(int error) {
-  return Catch::Predicate<Failure>([error](const Failure& failure) { return failure.system_error() == error; });
-}
-
-// Of this process, on the lock file.
-int open_locks(const Folder& folder) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    if (std::filesystem::read_symlink(entry.path(), gone).string().rfind(folder.lock(), 0) == 0) ++count;
-  }
-  return count;
-}
-
-TEST_CASE("a lock file whose state is refused for a while stays locked, and the error is that of the file system", "[unpromised]") {
-  const Folder folder;
-  const int error = GENERATE(EIO, ETIMEDOUT, ESTALE);
-  RunLock ours = lock_of(folder.record(), "run a", "node.s0", false);
-  {
-    const FailsOn fault(folder.path(), error);
-    CHECK_THROWS_MATCHES(ours.is_gone(), Failure, fails_with(error));
-    ours.unlock();
-    CHECK_THROWS_MATCHES(ours.lock(), Failure, fails_with(error));
-  }
-  CHECK_FALSE(ours.is_gone());
-  CHECK_THROWS_WITH(lock_of(folder.record(), "run b", "node.s0"), Catch::Contains("another run, which is still running"));
-  ours.lock();
-  ours.unlock();
-  CHECK(open_locks(folder) == 1);
-}
-
-TEST_CASE("a process that holds the lock is not overlooked because the state or the lock of the file is refused for a while",
-          "[unpromised]") {
-  const Folder folder;
-  RunLock first = lock_of(folder.record(), "run", "node.s0");
-  first.unlock();
-  RunLock second = lock_of(folder.record(), "run", "node.s1");
-  second.unlock();
-  SECTION("the state") {
-    const FailsOn fault(folder.path(), EIO);
-    CHECK_FALSE(second.take_alone());
-  }
-  SECTION("the lock") {
-    const FailsOn fault(folder.path(), 0, EIO);
-    CHECK_FALSE(second.take_alone());
-    CHECK_THROWS_MATCHES(second.lock(), Failure, fails_with(EIO));
-  }
-}
-
-TEST_CASE("a lock that is given up while the state of its file is refused can be taken by the same member again", "[unpromised]") {
-  const Folder folder;
-  const bool held = GENERATE(false, true);
-  std::optional<RunLock> first(std::in_place, folder.record(), "run", "node.s0", true, std::chrono::milliseconds(20));
-  if (!held) first->unlock();
-  {
-    const FailsOn fault(folder.path(), EIO);
-    first.reset();
-  }
-  CHECK(open_locks(folder) == 0);
-  CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s0"));
-}
-
-TEST_CASE("a lock that cannot be taken because the file system fails is a failure that may pass, and leaves nothing open",
-          "[unpromised]") {
-  const Folder folder;
-  const int state = GENERATE(0, EIO), lock = state == 0 ? EIO : 0;
-  for (const bool shared : {false, true}) {
-    const FailsOn fault(folder.path(), state, lock);
-    CHECK_THROWS_MATCHES(lock_of(folder.record(), "run", "node.s0", shared), Failure, fails_with(EIO));
-    CHECK(open_locks(folder) == 0);
-  }
-  CHECK_NOTHROW(lock_of(folder.record(), "run", "node.s0"));
 }
 
 TEST_CASE("locks that a killed run has left do not block other runs") {

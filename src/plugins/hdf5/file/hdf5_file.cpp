@@ -161,18 +161,11 @@ Hdf5File::Hdf5File(int descriptor, const std::string& path, Mode mode)
       links_(link_properties()),
       contiguous_(contiguous_properties()) {}
 
-void Hdf5File::check_descriptor() {
-  target_.check_descriptor();
-  check();
-}
-
 void Hdf5File::check() const {
-  if (target_.is_lost()) throw_descriptor_lost(path_);
   if (target_.error() != 0) throw_system_failure(target_.error(), "write to", path_);
 }
 
 void Hdf5File::close() {
-  target_.check_descriptor();
   file_.close("close", path_);
   target_.trim();
   check();

@@ -26,13 +26,9 @@ class Hdf5File {
   const Properties& contiguous() const { return contiguous_; }
   // The bytes of the file, for raw data that bypasses HDF5.
   WriteTarget& target() { return target_; }
-  // HDF5 may still write, into memory if the descriptor is lost.
-  ~Hdf5File() { target_.check_descriptor(); }
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
 
-  // Throws Failure if another part of the process has closed the descriptor (WriteTarget). Call it first in each callback that writes.
-  void check_descriptor();
   // Throws Failure if a write has failed; HDF5 itself does not notice (WriteTarget).
   void check() const;
   // Writes what HDF5 still caches, and closes the file.

@@ -81,15 +81,7 @@ int write_whole(int descriptor, const std::byte* data, std::size_t size, std::ui
 
 }  // namespace
 
-WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor), identity_(descriptor) {}
-
-bool WriteTarget::check_descriptor() noexcept {
-  const Holder holder = is_lost_ ? Holder::other : identity_.holder_of(descriptor_);
-  const int error = holder == Holder::other ? EBADF : errno;
-  is_lost_ = holder == Holder::other;
-  if (holder != Holder::ours && error_ == 0) error_ = error;
-  return holder == Holder::ours;
-}
+WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor) {}
 
 template <class Note>
 void WriteTarget::note(Note&& note) noexcept {
@@ -162,7 +154,7 @@ void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size)
 bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexcept {
   auto* const target = static_cast<std::byte*>(data);
   std::size_t done = 0;
-  while (done < size && !is_lost_) {
+  while (done < size) {
     const ssize_t got = ::pread(descriptor_, target + done, size - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return false;
@@ -184,7 +176,6 @@ void WriteTarget::resize(std::uint64_t size) noexcept {
 
 std::uint64_t WriteTarget::size() noexcept {
   struct stat facts = {};
-  if (is_lost_) return 0;
   if (::fstat(descriptor_, &facts) == 0) return static_cast<std::uint64_t>(facts.st_size);
   if (error_ == 0) error_ = errno;
   return 0;

@@ -11,8 +11,6 @@
 #include <map>
 #include <vector>
 
-#include "core/base/file_identity.hpp"
-
 namespace damaris::hdf5 {
 
 class FileChecksum {
@@ -47,11 +45,6 @@ class WriteTarget {
 
   // errno of the first failure; 0 if there was none.
   int error() const noexcept { return error_; }
-  // Call before the first use after anything else had the thread, which may have closed the descriptor and reused its number. If so, it
-  // counts as a failed write, and the number is not touched any more. Returns false then, and also if the file system does not say whose it
-  // is, which counts as a write that failed so.
-  bool check_descriptor() noexcept;
-  bool is_lost() const noexcept { return is_lost_; }
 
   void write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept;
   // Writes raw data with a known checksum.
@@ -66,7 +59,7 @@ class WriteTarget {
   // Bytes beyond the end read as zeros. Returns whether the file could be read.
   bool read(std::uint64_t offset, void* data, std::size_t size) noexcept;
   void resize(std::uint64_t size) noexcept;
-  // 0 for a file that is lost, or whose size is refused, which counts as a failed write.
+  // 0 for a file whose size is refused, which counts as a failed write.
   std::uint64_t size() noexcept;
   // CRC-32 of the complete file. Returns whether it could be computed.
   bool checksum(std::uint32_t& checksum) noexcept;
@@ -85,9 +78,7 @@ class WriteTarget {
 
   int creator_pid_;  // the process that created the file
   int descriptor_;
-  FileIdentity identity_;
   bool early_ = false, reserved_ = false;
-  bool is_lost_ = false;    // descriptor_ belongs to another file
   std::size_t behind_ = 0;  // bytes written since write-back was last requested
   int error_ = 0;
   FileChecksum checksum_;

@@ -189,7 +189,7 @@ MasterWriter::MasterWriter(const ViewPlace& place, const GlobalView& view, const
   label_extent(file_.id(), steps, complete);
 }
 
-MasterWriter::~MasterWriter() { file_.target().check_descriptor(); }  // before HDF5 closes what is open in it
+MasterWriter::~MasterWriter() = default;
 
 // What HDF5 cannot hold of one variable costs the others nothing.
 void MasterWriter::add_array(std::size_t number) try { content_->add_array(number); } catch (const Failure& failure) {
@@ -199,7 +199,6 @@ void MasterWriter::add_array(std::size_t number) try { content_->add_array(numbe
 }
 
 bool MasterWriter::write_piece() {
-  file_.check_descriptor();
   const std::size_t piece = next_++, arrays = view_.arrays.size();
   if (piece == 0) content_->add_scales();
   if (piece > 0 && piece <= arrays) add_array(piece - 1);

@@ -54,7 +54,6 @@ StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest:
 }
 
 bool StepFile::write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse) {
-  file_.check_descriptor();
   const std::vector<Piece> pieces = pieces_of(step);  // anew: they point to the data
   if (next_ == 0) {
     label_file(file_.id(), host_, step);

@@ -70,32 +70,6 @@ TEST_CASE("signals that were blocked or pending before stay so") {
   CHECK(ended == 0);
 }
 
-TEST_CASE("while stdio is filled no file gets a number below 3, and afterwards it is as it was") {
-  const int ended = in_child([] {
-    ::close(0);
-    ::close(2);
-    {
-      const damaris::StdioGuard outer;
-      const damaris::StdioGuard inner;
-      if (::open("/dev/zero", O_RDONLY) < 3) return 1;
-    }
-    return ::fcntl(0, F_GETFD) < 0 && ::fcntl(1, F_GETFD) >= 0 && ::fcntl(2, F_GETFD) < 0 ? 0 : 2;
-  });
-  CHECK(ended == 0);
-}
-
-TEST_CASE("a file that the program has opened in place of a filled descriptor is left alone") {
-  const int ended = in_child([] {
-    ::close(2);
-    {
-      const damaris::StdioGuard filled;
-      ::dup2(::open("/dev/zero", O_RDONLY), 2);
-    }
-    return ::fcntl(2, F_GETFD) >= 0 ? 0 : 1;
-  });
-  CHECK(ended == 0);
-}
-
 TEST_CASE("errors that come from a limit name it") {
   CHECK(damaris::text_of_errno(EFBIG) == "File too large (the limit of a file's size, see ulimit -f)");
   CHECK(damaris::text_of_errno(EMFILE).find("ulimit -n") != std::string::npos);

@@ -74,7 +74,7 @@ TEST_CASE("a time of zero is one attempt") {
 }
 
 TEST_CASE("only what may pass by itself is retried") {
-  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN, EACCES, EPERM, EMFILE, ENFILE, EBADF})
+  for (const int error : {ENOSPC, EDQUOT, EIO, EROFS, ENOENT, ESTALE, ETIMEDOUT, ENOTCONN, EACCES, EPERM, EMFILE, ENFILE})
     CHECK(may_be_transient(error));
   for (const int error : {0, -1, EEXIST, EFBIG, EISDIR, ENAMETOOLONG}) {
     CHECK_FALSE(may_be_transient(error));

@@ -69,33 +69,15 @@ TEST_CASE("an object has mode 0600 whatever the umask, the requested size, and o
   for (const int descriptor : descriptors) CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("whether a region has its name is known even without a descriptor, and another region's name is not mistaken for it",
-          "[unpromised]") {
-  const auto closed = GENERATE(false, true);
+TEST_CASE("whether a region has its name is known, and another region's name is not mistaken for it") {
   const std::string name = fresh_name();
   const auto memory = SharedMemory::create(name, 4096, 0);
-  if (closed)
-    for (const int descriptor : descriptors_of(name)) REQUIRE(::close(descriptor) == 0);  // as a program that does not know it
   CHECK(memory.has_name());
   SharedMemory::remove(name);
   CHECK_FALSE(memory.has_name());
   const auto other = SharedMemory::create(name, 4096, 0);
   CHECK_FALSE(memory.has_name());
   CHECK(other.has_name());
-}
-
-TEST_CASE("a descriptor that the program has closed and reused is left alone", "[unpromised]") {
-  const std::string name = fresh_name();
-  int number = -1;
-  {
-    auto memory = SharedMemory::create(name, 4 * kPage, 0);
-    number = descriptors_of(name).at(0);
-    REQUIRE(::dup2(STDERR_FILENO, number) == number);
-    CHECK_NOTHROW(memory.allocate(0, kPage));
-    CHECK(memory.try_lock(kServerPart));
-  }
-  CHECK(::fcntl(number, F_GETFD) >= 0);
-  ::close(number);
 }
 
 TEST_CASE("what is at a region's name and not a file of this user alone is neither opened nor written") {

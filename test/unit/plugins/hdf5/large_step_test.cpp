@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <numeric>
 
+#include "manifest/server_report.hpp"
 #include "plugins/hdf5/write/step_file.hpp"
 #include "support/file_limit.hpp"
-#include "support/taken_descriptor.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
 
@@ -44,6 +44,22 @@ std::size_t temporary_files(const Fixture& run) {
   const std::vector<std::string> names = run.listing();
   return static_cast<std::size_t>(std::count_if(
       names.begin(), names.end(), [](const std::string& name) { return name.find(".h5.tmp.") != std::string::npos; }));
+}
+
+// As a server does it whose file system refuses the step for a while.
+int until_stored(Fixture& run, const dc_step_t& step) {
+  int code = DC_REFUSED;
+  while (code == DC_REFUSED) code = run.plugin.on_step(step);
+  return code;
+}
+
+// While the folder is away, which may pass.
+int try_without_folder(Fixture& run, const dc_step_t& step) {
+  const std::string folder = run.folder.path().string(), away = folder + ".away";
+  std::filesystem::rename(folder, away);
+  const int code = run.plugin.on_step(step);
+  std::filesystem::rename(away, folder);
+  return code;
 }
 
 TEST_CASE("a large step is stored in several calls, although its data move between them, and is what it would be in one") {
@@ -124,12 +140,35 @@ TEST_CASE(
   LargeStep large(variables);
   REQUIRE(run.plugin.on_step_once(large.blocks.view()) == DC_AGAIN);
   large.blocks.view().ending = 1;
-  const TakenDescriptor other(".h5.tmp.", run.folder.file("other"));  // an error that may pass
-  CHECK(run.plugin.on_step_once(large.blocks.view()) == DC_REFUSED);
+  CHECK(try_without_folder(run, large.blocks.view()) == DC_REFUSED);
   CHECK(temporary_files(run) == 0);
   (void)run.plugin.finalize();
   CHECK_FALSE(std::filesystem::exists(run.path(0)));
   for (const auto& [server, text] : run.host.sent) CHECK(text.find("\"step\":0") == std::string::npos);
+}
+
+// The second attempt begins the step's record anew.
+TEST_CASE("a dataset that is refused in both attempts at a step is listed once, and the error is the dataset's") {
+  auto variables = five_variables();
+  auto& narrow = variables.emplace_back(variable_info(5, "narrow", DC_FLOAT32, 1));
+  narrow.reduce = "float16:1:0";
+  narrow.reduction.precision = DC_FLOAT16;
+  narrow.reduction.has_packing = 1;
+  narrow.reduction.scale = 1;
+  narrow.priority = 1;  // stored first
+  ServerFixture run(variables, {{"retry-ms", "600000"}});
+  LargeStep step({});
+  for (std::size_t i = 0; i < 5; ++i) step.blocks.add(variables[i], 0, {static_cast<std::int64_t>(kValues)}, values_of(i));
+  step.blocks.add(narrow, 0, {2}, std::vector<float>{1, 1e30F});
+  REQUIRE(run.plugin.on_step_once(step.blocks.view()) == DC_AGAIN);
+  CHECK(try_without_folder(run, step.blocks.view()) == DC_REFUSED);
+  CHECK(until_stored(run, step.blocks.view()) == DC_E_IO);
+  CHECK_THAT(run.host.failure, Catch::Contains("'narrow' holds values from 1 to 1e+30, which overflow 16 bits"));
+  const auto report = manifest::report_from(0, run.host.sent.back().second);  // for the manifest, which server 0 keeps
+  CHECK(report.step.failures.size() == 1);
+  CHECK_FALSE(report.step.complete);
+  CHECK(report.step.retries == 1);
+  CHECK(report.files.total.datasets == 5);
 }
 
 TEST_CASE("a server that ends in the middle of a large step leaves no file of it") {

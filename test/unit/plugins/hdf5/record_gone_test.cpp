@@ -1,11 +1,9 @@
 // A manifest that the run which writes it cannot have: its locks are lost or held by others, it is moved, or another run begins there.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -20,47 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The numbers under which this program has files of this folder open, whose paths contain `part`.
-std::vector<int> numbers_of(const TempFolder& folder, const std::string& part = "") {
-  std::vector<int> numbers;
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    const std::string path = fs::read_symlink(entry.path(), gone).string();
-    if (path.find(part) != std::string::npos && path.rfind(folder.path(), 0) == 0)
-      numbers.push_back(std::stoi(entry.path().filename()));
-  }
-  return numbers;
-}
-
-// A program that closes descriptors that it has not opened, and may open its own files under their numbers.
-class CarelessProgram {
- public:
-  CarelessProgram(const TempFolder& folder, const std::vector<int>& numbers, bool reuses) {
-    for (const int number : numbers) ::close(number);
-    for (std::size_t i = 0; reuses && i < numbers.size(); ++i) {
-      const int own = ::open(folder.file("own" + std::to_string(i)).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-      own_.push_back(numbers[i]);
-      if (own == numbers[i]) continue;
-      REQUIRE(::dup3(own, numbers[i], O_CLOEXEC) == numbers[i]);
-      ::close(own);
-    }
-  }
-  ~CarelessProgram() {
-    for (const int number : own_) ::close(number);
-  }
-  CarelessProgram(const CarelessProgram&) = delete;
-  CarelessProgram& operator=(const CarelessProgram&) = delete;
-  bool has_its_files() const {
-    return std::all_of(own_.begin(), own_.end(), [](int number) {
-      struct stat facts = {};
-      return ::fstat(number, &facts) == 0 && facts.st_size == 0 && facts.st_nlink == 1;
-    });
-  }
-
- private:
-  std::vector<int> own_;
-};
-
 // Without what the shards say, which stay where they are.
 std::map<std::int64_t, damaris::manifest::StepEntry> steps_of(const std::string& record) {
   damaris::manifest::Reader reader(record);
@@ -69,68 +26,6 @@ std::map<std::int64_t, damaris::manifest::StepEntry> steps_of(const std::string&
 }
 
 }  // namespace
-
-TEST_CASE("a program that closes the manifest or its lock, and reuses their numbers, keeps its files, and no other run can begin",
-          "[unpromised]") {
-  const TempFolder folder, elsewhere;
-  const std::string closed = GENERATE("storm.jsonl", "storm.lock", ".entries.", "");
-  const bool reuses = GENERATE(false, true);
-  INFO((closed.empty() ? "both" : closed) << " closed, " << (reuses ? "reused" : "not reused"));
-  ServerOf first(folder, 0, 1);
-  REQUIRE(first.store(0) == DC_OK);
-  const std::vector<int> numbers = numbers_of(folder, closed);
-  REQUIRE(numbers.size() == (closed.empty() ? 3 : 1));  // and the shard's
-  const CarelessProgram program(elsewhere, numbers, reuses);
-  const int code = first.store(1);
-  INFO(first.host.failure);
-  REQUIRE(code == DC_OK);
-  {
-    const ServerOf second(folder, 0, 1, {}, true, "", "another");
-    CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
-    CHECK_THAT(second.host.failure, Catch::Contains("another run, which is still running"));
-  }
-  CHECK(first.store(2) == DC_OK);
-  CHECK(first.plugin->finalize() == DC_OK);
-  CHECK(program.has_its_files());
-  CHECK(steps_in(folder.file("storm.jsonl")).size() == 3);
-  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).damaged.empty());
-}
-
-TEST_CASE("a run that has lost its locks adds nothing to the manifest that another one has begun in the meantime", "[unpromised]") {
-  const TempFolder folder;
-  ServerOf first(folder, 0, 1);
-  REQUIRE(first.store(0) == DC_OK);
-  const std::vector<int> numbers = numbers_of(folder);  // what a daemon closes
-  REQUIRE(numbers.size() >= 2);
-  for (const int number : numbers) ::close(number);
-  SECTION("none has: it takes the locks again and goes on") {
-    CHECK(first.store(1) == DC_OK);
-    CHECK(steps_in(folder.file("storm.jsonl")).size() == 2);
-  }
-  SECTION("one has, and has ended") {
-    FakeHost host(ServerOf::with_basename({{"exists", "overwrite"}}, folder.file("storm")), {});
-    host.place(0, 1);
-    host.set_job("another");
-    {
-      RunningPlugin second("hdf5", host);
-      REQUIRE(second.init_code == DC_OK);
-      Blocks blocks(7);
-      const std::vector<float> data(4, 7.0F);
-      const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
-      blocks.add(variable, 0, {4}, data);
-      REQUIRE(second.on_step(blocks.view()) == DC_OK);
-    }
-    for (int tries = 0; tries < 2; ++tries) {
-      CHECK(first.store(1 + tries) == DC_E_IO);
-      CHECK_THAT(first.host.failure, Catch::Contains("it is now that of another run"));
-      while (first.plugin->on_idle() == DC_AGAIN) {  // the views have a line, too
-      }
-    }
-    const auto steps = steps_in(folder.file("storm.jsonl"));
-    CHECK(steps.size() == 1);
-    CHECK(steps.count(7) == 1);
-  }
-}
 
 TEST_CASE("a manifest that was moved away is begun again beside the files, and the log names the steps in the old one",
           "[unpromised]") {

@@ -13,7 +13,6 @@
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
-#include "support/taken_descriptor.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
@@ -150,30 +149,6 @@ TEST_CASE("a view whose line finds that the manifest was replaced is finished al
   }
   CHECK(is_new);
   CHECK(run.shown() == 3);
-}
-
-TEST_CASE("a view whose descriptor another file has is given up and written anew, and that file stays as it is", "[unpromised]") {
-  Views run;
-  each_look = seconds(0);
-  auto views = std::make_unique<RunViews>(*run.host.view(), run.record(), kMuch, look);
-  run.add_step();
-  views->manifest_changed();
-  const bool goes_on = GENERATE(true, false);
-  CHECK(views->work() == RunViews::Work::more);
-  CHECK(views->work() == RunViews::Work::more);
-  const TakenDescriptor other(".storm.h5.", run.folder.file("other"));
-  if (goes_on) {
-    CHECK(views->work() == RunViews::Work::none);
-    REQUIRE(run.host.lines.size() == 1);
-    CHECK_THAT(run.host.lines[0].second, Contains("another part of this process has closed its descriptor"));
-    CHECK(update(*views) == RunViews::Work::none);
-    CHECK(run.shown() == 1);
-  }
-  views.reset();
-  for (const auto& entry : std::filesystem::directory_iterator(run.folder.path()))
-    CHECK(entry.path().filename().string().find(".tmp.") == std::string::npos);
-  CHECK(other.is_open());
-  CHECK(other.text() == TakenDescriptor::kText);
 }
 
 TEST_CASE("the views are written in pieces, and new lines of the manifest are shown the next time") {

@@ -13,13 +13,9 @@
 
 #include "codec/checksum.hpp"
 #include "plugins/hdf5/file/write_target.hpp"
-#include "support/failing_calls.hpp"
-#include "support/taken_descriptor.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::hdf5::WriteTarget;
-using damaris::test::FailsOn;
-using damaris::test::TakenDescriptor;
 using Kind = WriteTarget::Kind;
 
 namespace {
@@ -103,22 +99,6 @@ TEST_CASE("after a failed write raw data is dropped, metadata reads back, and th
   CHECK(read(target, 8, 6) == std::string("z9\0\0\0\0", 6));
 }
 
-TEST_CASE("a descriptor that another file has is neither written nor read any more", "[unpromised]") {
-  const damaris::test::TempFolder folder;
-  const Descriptor file(folder.file("mine"), O_RDWR | O_CREAT);
-  WriteTarget target(file.id());
-  target.write(Kind::metadata, 0, "abcd", 4);
-  CHECK(target.check_descriptor());
-  const TakenDescriptor other("/mine", folder.file("other"));
-  CHECK_FALSE(target.check_descriptor());
-  CHECK(target.error() == EBADF);
-  target.write(Kind::raw, 0, "raw", 3);
-  target.write(Kind::metadata, 2, "CD", 2);
-  target.resize(1);
-  CHECK(read(target, 0, 4) == std::string("\0\0CD", 4));
-  CHECK(other.text() == TakenDescriptor::kText);
-}
-
 TEST_CASE("reserved space reads as zeros until it is written, and is released") {
   const damaris::test::TempFolder folder;
   const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
@@ -163,40 +143,4 @@ TEST_CASE("bytes from several places of memory arrive in order, and the checksum
     REQUIRE(target.checksum(checksum));
     REQUIRE(checksum == damaris::codec::crc32(expected.data(), expected.size()));
   }
-}
-
-TEST_CASE("a file whose state is refused for a while is written anew, and never shortened to nothing", "[unpromised]") {
-  const damaris::test::TempFolder folder;
-  const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
-  WriteTarget target(file.id());
-  target.reserve(1 << 20);
-  target.write(Kind::raw, 0, "abc", 3);
-  REQUIRE(target.error() == 0);
-  SECTION("before a write") {
-    const FailsOn fault(folder.path(), EIO);
-    CHECK_FALSE(target.check_descriptor());
-  }
-  SECTION("when its size is needed") {
-    const FailsOn fault(folder.path(), EIO);
-    target.trim();
-  }
-  SECTION("before its checksum") {
-    const FailsOn fault(folder.path(), EIO);
-    std::uint32_t checksum = 0;
-    CHECK_FALSE(target.checksum(checksum));
-  }
-  CHECK(target.error() == EIO);
-  CHECK_FALSE(target.is_lost());
-  CHECK(target.size() == 3);
-}
-
-TEST_CASE(
-    "a file whose state is refused when it is made fails with that error, not as one that another part of the process has closed",
-    "[unpromised]") {
-  const damaris::test::TempFolder folder;
-  const Descriptor file(folder.file("f"), O_RDWR | O_CREAT);
-  const FailsOn fault(folder.path(), EIO);
-  WriteTarget target(file.id());
-  CHECK_FALSE(target.check_descriptor());
-  CHECK(target.error() == EIO);
 }
