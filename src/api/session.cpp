@@ -214,7 +214,7 @@ int end_session_without_memory() noexcept {
                "out of memory: the session of this process is over, and the steps that it has not ended lack its data");
     }
   }
-  return set_last_error(DC_E_MEMORY, "out of memory");
+  return set_last_error(DC_E_MEMORY, "out of memory; give the process more (ulimit -v, the job's memory)");
 }
 
 void require_no_session() {
@@ -228,9 +228,9 @@ void require_no_session() {
 
 void set_session(std::unique_ptr<Session> session) noexcept { delete the_session.exchange(session.release()); }
 
-int set_last_error(int code, const std::string& sentence) noexcept {
+int set_last_error(int code, std::string_view sentence) noexcept {
   try {
-    LastError::make() = lines_without_controls(sentence);
+    LastError::make() = lines_without_controls(std::string(sentence));
   } catch (...) {
     if (std::string* const known = LastError::find()) known->clear();  // no memory for the message: only the code is left
   }

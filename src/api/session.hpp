@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "client/client.hpp"
 #include "core/base/creator_process.hpp"
@@ -69,7 +70,7 @@ int end_session_without_memory() noexcept;
 void set_session(std::unique_ptr<Session> session) noexcept;
 
 // Stores the message for dc_last_error of this thread and returns `code`.
-int set_last_error(int code, const std::string& sentence) noexcept;
+int set_last_error(int code, std::string_view sentence) noexcept;
 const char* last_error() noexcept;
 
 }  // namespace damaris::api

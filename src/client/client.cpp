@@ -189,15 +189,12 @@ Deadline Client::lane_deadline() const {
   return finalize_deadline_.value_or(Deadline::after_ms(declared_.frame->architecture.buffer_timeout_ms));
 }
 
-void Client::note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) noexcept try {
+void Client::note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) {
   cancelled_ +=
       format("{}'{}' block {} of step {}", cancelled_.empty() ? "" : ", ", declared_.variables.path(key.first), key.second, step);
-} catch (const std::bad_alloc&) {
-  if (cancelled_.empty()) cancelled_ = "a block";  // too short to need memory
 }
 
-// The server may have drained the end of the step already: so nothing in here may fail.
-void Client::close_steps_below(std::int64_t step) noexcept {
+void Client::close_steps_below(std::int64_t step) {
   for (auto& writer : writers_) {
     for (const auto& [key, block] : writer->allocated) {
       note_cancelled(key, block.step);

@@ -104,9 +104,9 @@ class Client {
   }
   void change_step(std::int64_t step, const Wanted* wanted = nullptr);
   void change_step_to_write(const Wanted& wanted, std::int64_t step);
-  void close_steps_below(std::int64_t step) noexcept;
+  void close_steps_below(std::int64_t step);
   void send_finalize();
-  void note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step) noexcept;
+  void note_cancelled(const std::pair<std::uint32_t, std::int32_t>& key, std::int64_t step);
   void require_fits(const Wanted& wanted, std::int64_t step);
   void require_shapes();
   [[noreturn]] void throw_too_large(const Writer& writer, const Variable& variable, std::uint64_t bytes, std::int64_t step) const;

@@ -145,12 +145,7 @@ void* Client::alloc_append(LogHandle& log, std::uint64_t bytes) {
   if (bytes == 0) throw Error(DC_E_ARGUMENT, format("an append of 0 bytes to log '{}' cannot be allocated", log.log->name));
   shm::BlockHeader* const header = reserve_to_append(writer, log, bytes);
   void* const data = shm::data_of(header, shm::kAppendForm);
-  try {
-    writer.appends[data] = {header, log.id, bytes};
-  } catch (...) {
-    writer.arena.cancel(*header);
-    throw;
-  }
+  writer.appends[data] = {header, log.id, bytes};
   return data;
 }
 

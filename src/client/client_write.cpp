@@ -296,14 +296,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
     return notice;
   }
   const Writer::Reserved handed_out = {header, step, shm::data_of(header, variable.form), variable.shape.bytes};
-  try {
-    writer.allocated[{variable.id, block}] = handed_out;
-  } catch (...) {  // no memory: the call can be repeated
-    writer.step_bytes -= header->size_bytes.load(std::memory_order_relaxed);
-    writer.arena.cancel(*header);
-    writer.forget(variable.id, block);
-    throw;
-  }
+  writer.allocated[{variable.id, block}] = handed_out;
   *data = handed_out.data;
   return DC_OK;
 }

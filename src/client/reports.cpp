@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <new>
 
 #include "core/base/format.hpp"
 #include "core/shm/doorbell.hpp"
@@ -12,7 +11,7 @@
 
 namespace damaris::client {
 
-bool Reports::collect() noexcept {
+bool Reports::collect() {
   if (!shm::has_mail(slot_)) return false;
   bool any = false;
   {
@@ -28,13 +27,8 @@ bool Reports::collect() noexcept {
 
 bool Reports::are_complete() const noexcept { return shm::all_posted(slot_); }
 
-void Reports::keep(const shm::Mail& mail) noexcept {
-  const Key key{mail.code > DC_OK, mail.step, number_++};
-  try {
-    kept_.emplace(key, Status{mail.code, mail.sentence});
-  } catch (const std::bad_alloc&) {
-    return count_lost(key);
-  }
+void Reports::keep(const shm::Mail& mail) {
+  kept_.emplace(Key{mail.code > DC_OK, mail.step, number_++}, Status{mail.code, mail.sentence});
   if (kept_.size() <= kMost) return;
   const auto last = std::prev(kept_.end());
   count_lost(last->first);

@@ -21,7 +21,7 @@ class Reports {
   Reports(shm::Region& region, std::uint32_t slot) : region_(region), slot_(region.slot(slot)) {}
 
   // Empties the mailbox, for which the server may have more. Returns whether there was something in it.
-  bool collect() noexcept;
+  bool collect();
   // False while the server holds reports for which the mailbox had no room.
   bool are_complete() const noexcept;
   // Takes the most important report of the steps up to `up_to_step`: errors before notices, the lowest step first. The status has the
@@ -34,7 +34,7 @@ class Reports {
   using Key = std::tuple<bool, std::int64_t, std::uint64_t>;  // is a notice, step, number
   static constexpr std::size_t kMost = 4096;                  // kept; beyond it the least important are only counted
 
-  void keep(const shm::Mail& mail) noexcept;
+  void keep(const shm::Mail& mail);
   void count_lost(const Key& key) noexcept;
   Status take_lost();
 

@@ -90,14 +90,7 @@ class EncoderAdapter : public Encoder {
   template <class... Arguments>
   explicit EncoderAdapter(Arguments... arguments) : worker_(arguments...) {}
 
-  Encoded encode(const Chunk& chunk) override {
-    try {
-      return worker_.encode(chunk);
-    } catch (const std::bad_alloc&) {
-      throw Error(DC_E_MEMORY, "no memory to compress a chunk of " + std::to_string(chunk.bytes()) +
-                                   " bytes; choose smaller chunks, or leave the server more memory");
-    }
-  }
+  Encoded encode(const Chunk& chunk) override { return worker_.encode(chunk); }
 
  private:
   Worker worker_;
@@ -123,17 +116,13 @@ bool inflate(const void* stream, std::size_t stream_bytes, void* out, std::size_
 }  // namespace
 
 std::unique_ptr<Encoder> Encoder::make(const Setting& setting) {
-  try {
-    if (setting.codec == Codec::kZstd) {
-      check_level("zstd", setting.level, 19);
-      return std::make_unique<EncoderAdapter<Zstd>>(setting.level, setting.simd);
-    }
-    check_level("deflate", setting.level, 12);
-    if (setting.level == 1) return std::make_unique<EncoderAdapter<PlaneDeflate>>(setting.simd);
-    return std::make_unique<EncoderAdapter<ShuffledDeflate>>(setting.level, setting.simd);
-  } catch (const std::bad_alloc&) {
-    throw Error(DC_E_MEMORY, "no memory for an encoder; leave the server more");
+  if (setting.codec == Codec::kZstd) {
+    check_level("zstd", setting.level, 19);
+    return std::make_unique<EncoderAdapter<Zstd>>(setting.level, setting.simd);
   }
+  check_level("deflate", setting.level, 12);
+  if (setting.level == 1) return std::make_unique<EncoderAdapter<PlaneDeflate>>(setting.simd);
+  return std::make_unique<EncoderAdapter<ShuffledDeflate>>(setting.level, setting.simd);
 }
 
 bool decode(Codec codec, const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {

@@ -28,13 +28,12 @@ constexpr unsigned kSkipFilters = 3;
 
 class Encoder {
  public:
-  // Throws Error(DC_E_CONFIG) for an invalid level, Error(DC_E_MEMORY) for lack of memory.
+  // Throws Error(DC_E_CONFIG) for an invalid level, std::bad_alloc.
   static std::unique_ptr<Encoder> make(const Setting& setting);
   virtual ~Encoder() = default;
 
   // Shuffles and compresses one chunk. Owns: the encoder owns the result, which is valid until its next call.
-  // Threads: one at a time per encoder. Allocates only for a chunk larger than all previous ones. Throws Error(DC_E_MEMORY); the encoder
-  // remains usable.
+  // Threads: one at a time per encoder. Allocates only for a chunk larger than all previous ones. Throws std::bad_alloc.
   virtual Encoded encode(const Chunk& chunk) = 0;
 
  protected:

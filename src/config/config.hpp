@@ -13,7 +13,7 @@ namespace damaris::config {
 class Schema;
 
 // Parses and checks `text`; messages name `path` ("file:line:column: what; what is allowed; did you mean ...?").
-// Throws Error(DC_E_CONFIG) with all errors found, one per line (at most 20); Error(DC_E_MEMORY) when memory is short.
+// Throws Error(DC_E_CONFIG) with all errors found, one per line (at most 20).
 model::Model parse(const std::string& text, const std::string& path);
 
 // The same for callers that parse many texts: compiling the schema takes longer than reading a configuration.

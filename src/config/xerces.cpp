@@ -29,12 +29,6 @@ class Panic : public xerces::PanicHandler {
   }
 };
 
-Error out_of_memory(const std::string& path) {
-  return Error(
-      DC_E_MEMORY,
-      format("out of memory while the configuration {} was read; give the process more (ulimit -v, the job's memory)", path));
-}
-
 }  // namespace
 
 // A start that fails leaves Xerces half made and counted as made, so it is not tried again.
@@ -42,10 +36,7 @@ XercesUse::XercesUse() {
   static Panic panic;
   static bool has_failed = false;
   const std::lock_guard<std::mutex> lock(use_mutex);
-  if (has_failed)
-    throw Error(
-        DC_E_MEMORY,
-        "the XML parser could not be started before in this process, for want of memory; start the process again with more");
+  if (has_failed) throw std::bad_alloc();
   has_failed = true;
   xerces::XMLPlatformUtils::Initialize(xerces::XMLUni::fgXercescDefaultLocale, nullptr, &panic);
   has_failed = false;
@@ -57,9 +48,7 @@ XercesUse::~XercesUse() {
 }
 
 void throw_without_xerces(const std::string& path) try { throw; } catch (const xerces::OutOfMemoryException&) {
-  throw out_of_memory(path);
-} catch (const std::bad_alloc&) {
-  throw out_of_memory(path);
+  throw std::bad_alloc();
 } catch (const xerces::XMLException& fault) {
   throw Error(DC_E_INTERNAL, format("{}: the XML parser failed: {}", path, utf8(fault.getMessage())));
 } catch (const xerces::SAXException& fault) {

@@ -21,7 +21,7 @@ class XercesUse {
 };
 
 // Throws again, from a catch clause, what came out of reading the configuration `path`: exceptions of Xerces are of types of their own,
-// which no other code knows, and end here. Throws Error(DC_E_MEMORY) when memory is short, Error(DC_E_INTERNAL) for a fault of the parser,
+// which no other code knows, and end here. Throws std::bad_alloc when memory is short, Error(DC_E_INTERNAL) for a fault of the parser,
 // and any other exception as it is.
 [[noreturn]] void throw_without_xerces(const std::string& path);
 
