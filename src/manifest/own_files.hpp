@@ -36,8 +36,7 @@ class OwnFiles {
   // Call before each file is stored: looks for the files of earlier runs, the first time.
   void prepare();
   // Call after each file is stored: it is none of an earlier run's any more. From the first one on the others may be removed. Returns
-  // whether it has replaced a file of this run, which this server had stored before it came back. Allocates nothing: a file that is stored
-  // must not stay among those to be removed because memory is short.
+  // whether it has replaced a file of this run, which this server had stored before it came back.
   bool stored(const std::string& name) noexcept;
   // Removes the files of earlier runs, if they are to be removed and this server has stored a file.
   void remove_earlier();

@@ -29,12 +29,7 @@ ServerReport report_of(StepEntry& record, int server, bool is_own, std::string& 
   }
   std::vector<FileEntry> left_out;
   left_out.swap(record.files);
-  try {
-    report.step = record;
-  } catch (...) {
-    left_out.swap(record.files);
-    throw;
-  }
+  report.step = record;
   left_out.swap(record.files);
   if (!now.empty()) facts = std::move(now);
   return report;

@@ -213,16 +213,11 @@ void ManifestWriter::report(StepEntry&& record, Instant since) {
   due_since_ = since;
 }
 
-// The forecast can wait for memory, a line cannot.
 void ManifestWriter::take_due() {
   const std::size_t before = lines_.size();
   collector_.move_ready(lines_);
   if (lines_.size() > before) since_ = due_since_;
-  for (std::size_t i = before; i < lines_.size(); ++i) try {
-      forecast(lines_[i]);
-    } catch (const std::bad_alloc&) {
-      return;
-    }
+  for (std::size_t i = before; i < lines_.size(); ++i) forecast(lines_[i]);
 }
 
 // If each server adds its own lines, assumes that the others store about as much.

@@ -26,12 +26,7 @@ void ManifestWriter::send_to_others(const Json& message) const {
 void ManifestWriter::collect_whole(StepEntry&& record, Instant since) {
   ServerReport report;
   report.step = std::move(record);
-  try {
-    collector_.add(connected_ ? host_.server_index : 0, std::move(report));
-  } catch (...) {
-    record = std::move(report.step);
-    throw;
-  }
+  collector_.add(connected_ ? host_.server_index : 0, std::move(report));
   due_since_ = since;
 }
 

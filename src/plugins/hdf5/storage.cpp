@@ -109,7 +109,6 @@ void Storage::receive(int from, const std::string& message) {
 void Storage::passed(std::int64_t step) {
   schedule_->passed(step);
   if (leaves_steps()) return;
-  report_all();
   manifest_->passed(step);
   if (owes_lines_) write_lines();
 }
@@ -121,7 +120,7 @@ int Storage::store(const dc_step_t& step) {
   try {
     code = advance(step, now);
   } catch (...) {
-    keep_record(step.step);
+    owes_lines_ = true;
     current_.reset();
     retry_.next_thing();
     throw;
@@ -135,25 +134,8 @@ int Storage::store(const dc_step_t& step) {
   return code == DC_OK && owes_lines() ? DC_UNRECORDED : code;
 }
 
-// Needs no memory, which may be what is short. A step that a recovery could not store is there for another one.
-void Storage::keep_record(std::int64_t step) noexcept try {
-  owes_lines_ = true;
-  if (current_->reported) return;
-  const bool lost = !current_->written;
-  if (lost && settings_.existing == manifest::Existing::recover) {
-    has_left_steps_ = true;
-    return;
-  }
-  manifest::StepEntry& record = current_->record;
-  record.step = step;
-  record.complete = record.complete && !lost;
-  unreported_.add(std::move(record), current_->complete, lost);
-} catch (...) {  // more steps in a row than there is room for
-}
-
 // Returns false if a line could not be added and will be retried.
 bool Storage::write_lines(bool last) {
-  report_all();
   if (!manifest_->write(last)) return false;
   owes_lines_ = false;
   return true;
@@ -164,17 +146,7 @@ manifest::Views::Work Storage::work() {
   return manifest_->work();
 }
 
-// Lines that can be written are, whatever becomes of the others.
-void Storage::finish() {
-  bool all = true;
-  try {
-    report_all();
-  } catch (const std::bad_alloc&) {
-    all = false;
-  }
-  manifest_->finish(leaves_steps() || !all);
-  if (!all) throw std::bad_alloc();
-}
+void Storage::finish() { manifest_->finish(leaves_steps()); }
 
 int Storage::advance(const dc_step_t& step, Instant now) {
   const int code = current_->written ? DC_OK : try_to_write(step, now);
@@ -238,9 +210,9 @@ int Storage::attempt(const dc_step_t& step) {
   } catch (const Error& error) {
     return abandon(step, error.code(), error.sentence());
   } catch (const std::bad_alloc&) {
-    return abandon(step, DC_E_MEMORY,
-                   names_.final_path(step.step) +
-                       " is not stored: the server is out of memory; give the dedicated core more, or write less in one step");
+    throw;
+  } catch (const std::exception& error) {
+    return abandon(step, DC_E_PLUGIN, names_.final_path(step.step) + " is not stored: " + error.what());
   }
 }
 
@@ -321,9 +293,7 @@ void Storage::report(const dc_step_t& step) {
     schedule_->written(record.stored_s);
   else
     schedule_->passed(step.step);
-  unreported_.add(std::move(record), current_->complete);
-  current_->reported = true;
-  report_all();
+  manifest_->report(std::move(record), current_->complete);
 }
 
 // Returns false if more is left of the file: call again.
@@ -333,7 +303,6 @@ bool Storage::write_file(const dc_step_t& step) {
     schedule_->begin(step.step);
     manifest_->prepare();
     if (shared_) {
-      current_->record.files.reserve(1);
       current_->record.files.push_back(write_shared_file(step));
       return true;
     }
@@ -361,17 +330,13 @@ manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
 
 void Storage::publish(StepFile& file, const dc_step_t& step) {
   std::vector<manifest::FileEntry>& files = current_->record.files;
-  files.reserve(files.size() + 1);
   files.push_back(file.publish(settings_.existing != manifest::Existing::refuse));
   const manifest::FileEntry& entry = files.back();
   const bool replaced = manifest_->begin(entry.name);
-  try {
-    if (replaced) warn_of_replaced(entry.name);
-    std::uint64_t raw_bytes = 0;
-    for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
-    host_.stored(host_.self, names_.final_path(step.step).c_str(), entry.bytes, raw_bytes);
-  } catch (const std::bad_alloc&) {  // the step is stored, whether or not there is memory to say so
-  }
+  if (replaced) warn_of_replaced(entry.name);
+  std::uint64_t raw_bytes = 0;
+  for (const manifest::DatasetEntry& dataset : entry.datasets) raw_bytes += dataset.raw_bytes;
+  host_.stored(host_.self, names_.final_path(step.step).c_str(), entry.bytes, raw_bytes);
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.

@@ -20,7 +20,6 @@
 #include "schedule/write_schedule.hpp"
 #include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
-#include "unreported_steps.hpp"
 #include "write/dataset_writer.hpp"
 #include "write/step_file.hpp"
 
@@ -35,7 +34,8 @@ class Storage {
   // without datasets has no file. Returns DC_AGAIN while more is left of the file, DC_WAIT while another server has the grant to write,
   // DC_REFUSED while a failed write is to be retried: call again, but not after DC_REFUSED with `ending`. Any other code, after its
   // sentence was passed to the host, means that nothing of the step is stored and no file is left.
-  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line.
+  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line,
+  // std::bad_alloc, which ends the server.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
   void receive(int from, const std::string& message);
@@ -61,7 +61,6 @@ class Storage {
     Instant attempt = {};                 // the last one
     std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
     bool written = false;                 // its file is published, or it has none
-    bool reported = false;                // its record is in unreported_, or further
     std::optional<Error> refused = {};    // the error of the first dataset refused in the last attempt
     std::string refusal = {};             // why the file system took neither the file nor the line
   };
@@ -80,8 +79,6 @@ class Storage {
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
   void report(const dc_step_t& step);
-  void report_all() { unreported_.report_to(*manifest_, host_.server_index, names_); }
-  void keep_record(std::int64_t step) noexcept;
   bool write_lines(bool last = false);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
@@ -101,7 +98,6 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
-  UnreportedSteps unreported_;
   bool owes_lines_ = false;      // a step has ended with an exception, so that its line may not be written
   bool has_left_steps_ = false;  // to another recovery
   PlaceWarnings place_warnings_;

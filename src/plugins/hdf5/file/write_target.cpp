@@ -133,22 +133,16 @@ void WriteTarget::trim() noexcept {
 }
 
 bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {
-  try {
-    const auto from_file = [&](std::uint64_t offset, void* data, std::size_t size_bytes) { return read(offset, data, size_bytes); };
-    const std::uint64_t end = size();
-    return error_ == 0 && checksum_.of_file(end, from_file, checksum);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+  const auto from_file = [&](std::uint64_t offset, void* data, std::size_t size_bytes) { return read(offset, data, size_bytes); };
+  const std::uint64_t end = size();
+  bool is_known = false;
+  note([&] { is_known = error_ == 0 && checksum_.of_file(end, from_file, checksum); });
+  return is_known;
 }
 
 void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size) noexcept {
-  try {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    kept_.push_back({offset, {bytes, bytes + size}});
-  } catch (const std::bad_alloc&) {
-    error_ = ENOMEM;
-  }
+  const auto* bytes = static_cast<const std::byte*>(data);
+  note([&] { kept_.push_back({offset, {bytes, bytes + size}}); });
 }
 
 bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexcept {

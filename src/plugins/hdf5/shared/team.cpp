@@ -48,8 +48,6 @@ std::string encoded_result_of(const std::function<std::string()>& task) {
     return failed(failure.what(), failure.system_error());
   } catch (const Error& error) {
     return failed(error.sentence(), kNoRemedy);
-  } catch (const std::bad_alloc&) {
-    return failed("a server is out of memory; give the dedicated core more, or write less in one step", kNoRemedy);
   } catch (const std::exception& error) {
     return failed(error.what(), 0);
   }
