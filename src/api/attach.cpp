@@ -67,7 +67,7 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
     if (is_leaving != nullptr && (*is_leaving = is_about_to_leave(*region))) return nullptr;
     throw Error(DC_E_CONFIG, format("the server {} (process {}) already has its {} clients; start it with --clients N, or set "
                                     "<clients count=\"N\"> in the XML",
-                                    found.name, found.server.pid, region->client_count()));
+                                    found.name, found.server_pid, region->client_count()));
   }
   return nullptr;
 }
@@ -78,7 +78,7 @@ void refuse_other_run(const Regions& regions, const model::Model& model, const I
     if (!found.ready || !found.detached || run.is_of(found)) continue;
     if (found.config_place != run.place && found.name.rfind(same_place, 0) != 0) continue;
     const std::string server =
-        format("the server of '{}' on this node (process {}, {})", model.simulation, found.server.pid, found.name);
+        format("the server of '{}' on this node (process {}, {})", model.simulation, found.server_pid, found.name);
     if (found.config_digest != run.content && found.config_place == run.place)
       throw Error(
           DC_E_CONFIG_MISMATCH,

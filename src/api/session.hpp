@@ -3,6 +3,8 @@
 // Before it: the start (detached, split, in place). After it: the client, and in place also the server.
 #pragma once
 
+#include <unistd.h>
+
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,7 +41,7 @@ class Session {
   void print_end() const;
   std::optional<server::Unstored> unstored_at_exit();
   const CreatorProcess creator_;
-  const std::int32_t process_ = this_process().pid;
+  const std::int32_t process_ = ::getpid();
   std::mutex pump_mutex_;
   Clock::time_point last_work_ = {};         // when the server last had work; guarded by pump_mutex_
   std::unique_ptr<server::Serving> server_;  // in place only; outlives the client

@@ -43,7 +43,7 @@ Declarations declarations_in(shm::Region& region, std::shared_ptr<const model::F
   try {
     return Declarations::of(std::move(frame), region.variables());
   } catch (...) {
-    release_slot(region.slot(slot));
+    release_slot(region, slot);
     throw;
   }
 }
@@ -65,7 +65,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
     make_writers();
     open_logs();
   } catch (...) {
-    release_slot(mine);
+    release_slot(*region_, slot_);
     throw;
   }
   if (!try_attach(mine))
@@ -79,7 +79,8 @@ void Client::make_writers() {
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
     const shm::LaneSpan span = region_->span(slot_ * region_->threads() + thread);
     auto* lane = reinterpret_cast<shm::LaneHeader*>(region_->at(span.lane_offset));
-    const shm::PooledArena arena(own_arena(span), region_->pool(), slot_, declared_.frame->architecture.buffer_timeout_ms);
+    const shm::PooledArena arena(own_arena(span), region_->pool(), region_->memory(), slot_,
+                                 declared_.frame->architecture.buffer_timeout_ms);
     writers_.push_back(
         std::make_unique<Writer>(shm::LaneWriter(lane, region_->lane_messages()), arena, declared_.variables.size()));
     writers_.back()->thread = thread;
@@ -102,7 +103,7 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 Client::~Client() {
   if (!creator_.is_this_process()) return;
   if (!finalize_deadline_) send_finalize();
-  leave_slot(region_->slot(slot_));
+  leave_slot(*region_, slot_);
 }
 
 void Client::give_up() noexcept { shm::set_state(region_->slot(slot_), shm::SlotState::dead); }

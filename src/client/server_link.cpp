@@ -11,18 +11,14 @@
 namespace damaris::client {
 
 ServerLink::ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump)
-    : region_(std::move(region)),
-      slot_(slot),
-      pump_(std::move(pump)),
-      process_(*region_, shm::kServerPart),
-      reports_(*region_, slot) {}
+    : region_(std::move(region)), slot_(slot), pump_(std::move(pump)), reports_(*region_, slot) {}
 
 bool ServerLink::is_attached() const { return shm::state_of(region_->slot(slot_)) == shm::SlotState::attached; }
 
 // True while a call may wait: the server may be leaving, but it still serves this client.
 bool ServerLink::serves() const {
   const shm::RegionState now = state();
-  return now != shm::RegionState::closed && now != shm::RegionState::lost && is_attached() && process_.alive();
+  return now != shm::RegionState::closed && now != shm::RegionState::lost && is_attached() && region_->is_served();
 }
 
 void ServerLink::require_taking() const {
@@ -46,7 +42,7 @@ void ServerLink::throw_loss() const {
   const shm::ClientSlot& mine = region_->slot(slot_);
   const std::string mail = reports_.take_rest();  // the last opportunity
   const std::string log = shm::log_of(*region_), log_says_why = shm::log_says(log, "says why");
-  const bool leaving = state() == shm::RegionState::leaving && process_.alive();
+  const bool leaving = state() == shm::RegionState::leaving && region_->is_served();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended: it takes nothing more, and is storing what it had taken until then; {}{}", server,
@@ -58,7 +54,7 @@ void ServerLink::throw_loss() const {
     throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
                                          undelivered_text()));
-  if (process_.alive())
+  if (region_->is_served())
     throw Error(DC_E_SERVER_LOST,
                 format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
                        mail.empty() ? ": " + log_says_why : mail, undelivered_text()));

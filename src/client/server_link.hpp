@@ -11,9 +11,7 @@
 
 #include "client/reports.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/process.hpp"
 #include "core/shm/doorbell.hpp"
-#include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {
@@ -77,7 +75,6 @@ class ServerLink {
   std::shared_ptr<shm::Region> region_;
   std::uint32_t slot_;
   Pump pump_;
-  shm::PeerWatch process_;
   mutable Reports reports_;
   mutable std::atomic<bool> loss_logged_{false};
 };

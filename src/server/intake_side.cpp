@@ -214,7 +214,7 @@ void IntakeSide::reclaim() {
   if (pool == nullptr || adoption_) return;
   const shm::LaneSpan& span = region_->span(0);
   for (Member& member : roster_.members()) {
-    if (member.presence != Member::Presence::gone || member.reclaimed || member.watch.alive()) continue;
+    if (member.presence != Member::Presence::gone || member.reclaimed || roster_.lives(member)) continue;
     const shm::Arena arena = shm::Arena::existing(region_->at(span.arena_offset), span.arena_bytes, region_->lane(0));
     bool asks = false;  // a requested block is answered before it is released
     const auto is_held_block = [&](const shm::BlockHeader& block) {
@@ -223,7 +223,7 @@ void IntakeSide::reclaim() {
       asks |= taken && block.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(shm::BlockState::requested);
       return taken;
     };
-    member.reclaimed = shm::reclaim(*pool, arena, member.slot, is_held_block) && !asks;
+    member.reclaimed = shm::reclaim(*pool, region_->memory(), arena, member.slot, is_held_block) && !asks;
   }
 }
 

@@ -57,7 +57,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.host = region.host();
   found.folder = model.folder;
   found.server_index = header.server_index;
-  found.server = {header.server_pid, header.server_start_time};
+  found.server_pid = header.server_pid;
   count_blocks(region, found);
   found.spill_file = region.spill_file();
   found.spilled = header.spilled_blocks.load(std::memory_order_relaxed);
@@ -129,10 +129,9 @@ void require_unused(shm::Region& region, const Leftover& found) {
   if (!found.living_clients.empty())
     throw Error(DC_E_REGION_IN_USE, format("process {} is still a client of {} and may publish more; end it first",
                                            found.living_clients.front(), found.name));
-  if (!region.memory().try_lock(shm::kServerPart))
+  if (!region.memory().try_lock(shm::kTakeoverPart))
     throw Error(DC_E_REGION_IN_USE,
-                format("another process holds {}: it recovers it at this moment, or was started by the dead server and has its "
-                       "descriptors; wait for its end, or end what 'fuser /dev/shm{}' names",
+                format("another process recovers {} at this moment; wait for its end, or end what 'fuser /dev/shm{}' names",
                        found.name, found.name));
 }
 

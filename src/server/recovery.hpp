@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/losses.hpp"
 #include "core/shm/region.hpp"
@@ -22,7 +21,7 @@ namespace damaris::server {
 struct Leftover {
   std::string name, simulation, host, folder, spill_file;
   int server_index = 0;
-  ProcessId server;
+  std::int32_t server_pid = 0;
   std::size_t datasets = 0, spilled = 0;       // in total, and those of them in the spill file
   std::size_t appends = 0;                     // to logs, not among the datasets
   std::uint64_t append_bytes = 0;              // of them

@@ -43,7 +43,7 @@ bool Roster::admit() {
       continue;
     }
     member.presence = Member::Presence::attached;
-    member.watch = shm::PeerWatch(region_, shm::kClientParts + member.slot);
+    member.watched = true;
     for (const Lane& lane : member.lanes)
       if (region_.pool() == nullptr) region_.memory().populate(lane.span.arena_offset, lane.span.arena_bytes);
     log_line(LogLevel::info, format("client {} attached (process {})", member.id, slot.pid));
@@ -77,7 +77,7 @@ std::vector<Member*> Roster::find_dead() {
   std::vector<Member*> dead;
   for (Member& member : members_) {
     const bool has_given_up = shm::state_of(region_.slot(member.slot)) == shm::SlotState::dead;
-    if (member.presence != Member::Presence::attached || (!has_given_up && member.watch.alive())) continue;
+    if (member.presence != Member::Presence::attached || (!has_given_up && lives(member))) continue;
     // Blocks published before the death still count: the lanes are drained first.
     const bool drained =
         std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
@@ -139,9 +139,9 @@ void Roster::notify(Member& member, PendingMail mail) {
 
 // A client that is gone may be alive but no longer served; a dead one would only fill its outbox.
 void Roster::notify_all_clients(const PendingMail& mail) {
-  const auto listens = [](const Member& member) {
+  const auto listens = [this](const Member& member) {
     using Presence = Member::Presence;
-    if (member.presence == Presence::gone) return member.watch.alive();
+    if (member.presence == Presence::gone) return lives(member);
     return member.presence != Presence::expected && member.presence != Presence::drained;
   };
   for (Member& member : members_)
@@ -164,9 +164,7 @@ bool Roster::deliver() {
 }
 
 // A client empties its mailbox while it waits for its release.
-bool Roster::takes_mail(const Member& member) const {
-  return !shm::mailbox_damaged(region_.slot(member.slot)) && member.watch.alive();
-}
+bool Roster::takes_mail(const Member& member) const { return !shm::mailbox_damaged(region_.slot(member.slot)) && lives(member); }
 
 void Roster::release(Member& member, std::int64_t hold_ms) {
   if (!member.outbox.empty() && takes_mail(member)) {

@@ -12,7 +12,6 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/shm/lane.hpp"
-#include "core/shm/peer_watch.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::server {
@@ -38,7 +37,7 @@ struct Member {
   std::uint32_t slot = 0;
   std::int32_t id = -1;
   Presence presence = Presence::expected;
-  shm::PeerWatch watch;
+  bool watched = false;  // by admit()
   std::vector<Lane> lanes;
   std::int64_t frontier = shm::kNoStep;      // the last step ended by all its lanes; kAllSteps once it has left
   std::int64_t own_frontier = shm::kNoStep;  // the last step that it ended itself: a dead member is missing from later steps
@@ -59,6 +58,8 @@ class Roster {
   bool admit();
   // For a dead server's region: admits all clients that ever attached, with their ended steps, and waits for no others.
   void adopt();
+  // False also for one that never came, and for all of a dead server's region.
+  bool lives(const Member& member) const noexcept { return member.watched && region_.client_lives(member.slot); }
   // Marks members whose process has ended, or that have given up, and whose lanes are drained. Returns the newly marked ones.
   std::vector<Member*> find_dead();
   // Marks members that never attached as gone.

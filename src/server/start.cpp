@@ -34,7 +34,7 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
   const auto found = shm::wait_until_clear(detached ? shm::job_prefix() : same_output, model.architecture.attach_timeout_ms,
                                            is_blocking, options.stop);
   if (!found) return;
-  const std::string it = format("(process {}, region {})", found->server.pid, found->name);
+  const std::string it = format("(process {}, region {})", found->server_pid, found->name);
   throw Error(DC_E_REGION_IN_USE,
               detached ? format("a server of '{}' already runs on this node {}; let it finish, or set DAMARIS_JOB to run beside it",
                                 model.simulation, it)

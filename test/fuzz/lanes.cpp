@@ -182,31 +182,21 @@ void publish(Input& input, shm::Region& region) {
   if (field >= 254) block->flags = input.take<std::uint8_t>();
 }
 
-// The lock in the name of one that lives, is dead, cannot be, or is the good client; room that is taken and kept; a death.
+// The lock in the name of one that lives, cannot be, or is the good client; room that is taken and kept.
 void misuse_pool(Input& input, shm::Region& region) {
   shm::PoolHeader& pool = *region.pool();
-  const ProcessId self = this_process();
-  const std::uint64_t words[] = {0,
-                                 1,
-                                 0x7fffffff,
-                                 0xffffffff,
-                                 ~0ull,
-                                 self.start_time << 32 | static_cast<std::uint32_t>(self.pid),
-                                 static_cast<std::uint32_t>(self.pid),
-                                 1ull << 32 | static_cast<std::uint32_t>(self.pid)};
+  const std::uint64_t words[] = {0, 1, 2, 0x7fffffff, 0xffffffff, 1ull << 32, (1ull << 32) + 1, ~0ull};
   const shm::LaneSpan& span = region.span(kHostile);
-  switch (input.below(4)) {
+  switch (input.below(3)) {
     case 0:
       return pool.owner.store(words[input.below(std::size(words))]);
     case 1:
       return pool.owner.store(input.take<std::uint64_t>());
-    case 2:
-      region.slot(kHostile).pid = 0x7fffffff;
-      return;
     default: {
       if (pool.owner.load() != 0) return;
       const shm::Arena arena = shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
-      (void)shm::PooledArena(arena, &pool, kHostile, 0).try_reserve(input.take<std::uint16_t>() % span.arena_bytes);
+      (void)shm::PooledArena(arena, &pool, region.memory(), kHostile, 0)
+          .try_reserve(input.take<std::uint16_t>() % span.arena_bytes);
     }
   }
 }

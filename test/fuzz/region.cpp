@@ -39,7 +39,8 @@ class Memory {
 
 shm::PooledArena pool_of(const shm::Region& region, std::uint32_t client) {
   const shm::LaneSpan& span = region.span(0);
-  return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), client, 0};
+  return {shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0)), region.pool(), region.memory(),
+          client, 0};
 }
 
 constexpr std::size_t kLayouts = 2;
@@ -73,9 +74,9 @@ shm::Region make_region(bool pooled) {
   shm::Region region = shm::Region::create(spec);
   for (std::uint32_t client = 0; client < 2; ++client) {
     const shm::LaneSpan& span = region.span(client);
-    shm::PooledArena arena =
-        pooled ? pool_of(region, client)
-               : shm::PooledArena({region.at(span.arena_offset), span.arena_bytes, region.lane(client)}, nullptr, client, 0);
+    shm::PooledArena arena = pooled ? pool_of(region, client)
+                                    : shm::PooledArena({region.at(span.arena_offset), span.arena_bytes, region.lane(client)},
+                                                       nullptr, region.memory(), client, 0);
     arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(shm::BlockState::published));
     region.slot(client).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
   }
@@ -154,7 +155,7 @@ void reserve(shm::PooledArena& arena, const shm::Region& region, std::uint64_t b
 void share_pool(const shm::Region& region) {
   const shm::LaneSpan& span = region.span(0);
   const shm::Arena arena = shm::Arena::existing(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
-  shm::reclaim(*region.pool(), arena, 1, [](const shm::BlockHeader& block) { return block.step % 2 != 0; });
+  shm::reclaim(*region.pool(), region.memory(), arena, 1, [](const shm::BlockHeader& block) { return block.step % 2 != 0; });
   shm::PooledArena client = pool_of(region, 0);
   for (const std::uint64_t bytes : {100u, 1'001u, 0u, 2'000u, 5'001u, 12'000u}) {
     if (region.pool()->owner.load() != 0 && bytes != 100) return;

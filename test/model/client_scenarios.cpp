@@ -15,25 +15,26 @@
 namespace damaris::explorer {
 namespace {
 
-// Two processes take the lock of a pool; neither can tell whether the other one lives.
+// Two processes take the lock of a pool; for each the other one lives.
 class PoolScenario : public Scenario {
  public:
-  PoolScenario(std::byte* memory, int) : pool_(*new (memory) shm::PoolHeader{}) { pool_.space.store(shm::kMixedSpaces); }
+  PoolScenario(std::byte* memory, int) : pool_(*new (memory) shm::PoolHeader{}), memory_(shm::SharedMemory::view(memory, 0)) {}
   std::vector<std::function<void()>> threads() override {
-    return {[this] { use(1); }, [this] { use(2); }};
+    return {[this] { use(shm::kClientParts); }, [this] { use(shm::kClientParts + 1); }};
   }
   std::string field(std::size_t) const override { return "pool"; }
   void check_end() override { expect(pool_.state.reserved_bytes == 2 && pool_.owner.load() == 0, "each has had it once"); }
 
  private:
-  void use(std::int32_t pid) {
+  void use(std::uint64_t part) {
     constexpr std::int64_t kWaitMs = 1'000'000;
-    const shm::PoolLock lock(pool_, ProcessId{pid, 0, 1}, kWaitMs);
+    const shm::PoolLock lock(pool_, memory_, part, kWaitMs);
     expect(static_cast<bool>(lock), "a waiting client gets it");
     pool_.state.reserved_bytes += 1;
   }
 
   shm::PoolHeader& pool_;
+  shm::SharedMemory memory_;  // in which no process counts as dead
 };
 
 // The image of a region of two clients, made once.
@@ -83,7 +84,7 @@ class ClaimsScenario : public SlotScenario {
       return;
     }
     ++claimed_;
-    if (how_.slots == 1) client::release_slot(region_.slot(slot));
+    if (how_.slots == 1) client::release_slot(region_, slot);
   }
 
   Claims how_;
@@ -109,25 +110,6 @@ class AttachingScenario : public SlotScenario {
     if (shm::state_of(slot) != shm::SlotState::attached) return;
     expect(slot.id.load(std::memory_order_relaxed) == 7 && slot.pid != 0, "a client that has attached has its id");
     expect(*region_.at(region_.span(0).arena_offset) == std::byte{1}, "and its arena");
-  }
-};
-
-// A start or a recovery looks at the region of a dead server while a client of it leaves.
-class LeavingScenario : public SlotScenario {
- public:
-  LeavingScenario(std::byte* memory, int) : SlotScenario(memory) { expect(client::try_claim(region_, 0, 7), "the slot is free"); }
-  std::vector<std::function<void()>> threads() override {
-    return {[this] { leave(); }, [this] { look(); }};
-  }
-
- private:
-  void leave() {
-    *region_.at(region_.span(0).arena_offset) = std::byte{1};  // its last write
-    client::leave_slot(region_.slot(0));
-  }
-  void look() {
-    if (shm::owner_of(region_.slot(0)).pid == 0)
-      expect(*region_.at(region_.span(0).arena_offset) == std::byte{1}, "a client that has left has published everything");
   }
 };
 
@@ -186,7 +168,6 @@ class StepScenario : public Scenario {
 Make pool() { return maker<PoolScenario>(0); }
 Make claims(const Claims& how) { return maker<ClaimsScenario>(how); }
 Make attaching() { return maker<AttachingScenario>(0); }
-Make leaving() { return maker<LeavingScenario>(0); }
 Make lane_of_threads() { return maker<LaneOfThreadsScenario>(0); }
 Make step_state() { return maker<StepScenario>(0); }
 

@@ -132,8 +132,6 @@ TEST_CASE("a slot has one claimer at a time, and an id one slot") {
 
 TEST_CASE("a client that has attached is whole") { check_all("attaching", attaching()); }
 
-TEST_CASE("a client that has left its slot has published everything") { check_all("leaving", leaving()); }
-
 TEST_CASE("a lane that a thread has given back goes on with the next one") { check_all("lane of threads", lane_of_threads()); }
 
 TEST_CASE("a thread that sees an open step sees its parameters") { check_all("step state", step_state()); }

@@ -81,8 +81,6 @@ struct Claims {
 };
 Make claims(const Claims& how);
 Make attaching();
-// One process leaves its slot, another one asks whether it may publish more.
-Make leaving();
 // Two threads of a client, one lane after the other.
 Make lane_of_threads();
 // One thread opens and ends steps, another one asks.

@@ -102,23 +102,21 @@ TEST_CASE("a client that ends while it attaches leaves its slot and its id to th
       ::kill(::getpid(), SIGKILL);
     }
     CHECK(::waitpid(child, nullptr, 0) == child);
-    return word_of({child, 0});
   };
   in_child([](shm::Region& mine) { client::try_claim(mine, 1, 7); });
   CHECK(client::try_claim(*region, 0, 7));
   CHECK_FALSE(client::try_claim(*region, 0, 8));
   CHECK(client::try_claim(*region, 1, 8));
   CHECK_FALSE(client::try_claim(*region, 1, 9));
-  // Dead between its claim of the slot and all that follows.
-  const std::uint64_t dead = in_child([](shm::Region&) {});
-  for (const auto state : {shm::SlotState::free, shm::SlotState::claimed}) {
-    region->slot(1).claimer.store(dead);
-    region->slot(1).state.store(static_cast<std::uint32_t>(state));
-    CHECK(client::try_claim(*region, 1, 9));
-  }
+  client::release_slot(*region, 1);
+  in_child([](shm::Region& mine) { mine.memory().try_lock(shm::kClientParts + 1); });  // dead before all else
+  CHECK(client::try_claim(*region, 1, 9));
   // Dead after it was attached: its place is the server's to give up.
-  region->slot(1).claimer.store(dead);
-  region->slot(1).state.store(static_cast<std::uint32_t>(shm::SlotState::attached));
+  client::release_slot(*region, 1);
+  in_child([](shm::Region& mine) {
+    client::try_claim(mine, 1, 9);
+    client::try_attach(mine.slot(1));
+  });
   CHECK_FALSE(client::try_claim(*region, 1, 9));
 }
 
@@ -142,22 +140,15 @@ TEST_CASE("if a stopping server did not take a client's end, the client's error 
 
 TEST_CASE("if a server was killed after it had given up a client, the client's error says what came too late") {
   const auto model = std::make_shared<model::Model>(node_model());
-  const std::shared_ptr<shm::Region> region = server::make_region(*model, "<simulation/>", 1, {"", "host", 0, false});
-  const pid_t server = ::fork();
-  if (server == 0) {
-    ::pause();
-    ::_exit(0);
-  }
-  region->header().server_pid = server;
-  region->header().server_start_time = start_time_of(server);
+  const std::string name = shm::region_name("node", shm::make_nonce(), 0, 0);
+  const std::shared_ptr<shm::Region> region = server::make_region(*model, "<simulation/>", 1, {name, "host", 0, false});
   region->set_ready();
   REQUIRE(client::try_claim(*region, 0, 0));
   client::Client client(region, model, 0, 0);
   const bool given_up = GENERATE(true, false);
   CHECK(client.write(client.shapes().find("small"), 0, 0, kFour) == DC_OK);
   if (given_up) region->slot(0).state.store(static_cast<std::uint32_t>(shm::SlotState::dead));
-  ::kill(server, SIGKILL);
-  ::waitpid(server, nullptr, 0);
+  region->memory().unlock(shm::kServerPart);
   const Error error = error_of([&] { (void)client.end_iteration(0); });
   CHECK(error.code() == DC_E_SERVER_LOST);
   CHECK_THAT(error.sentence(), Catch::Contains("is gone"));

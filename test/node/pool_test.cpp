@@ -1,10 +1,8 @@
 // The shared pool in a node: unequal clients, reads. Recovery: recovery_test.cpp. What happens when a process dies: test/api/detached.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 
 #include "core/shm/publish.hpp"
+#include "core/shm/region_names.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -97,13 +95,10 @@ TEST_CASE("what is read stays the reader's until it has it, even while others ta
 }
 
 TEST_CASE("the room of a read request is released even if its client dies before the answer") {
-  const pid_t dead = ::fork();
-  if (dead == 0) ::_exit(0);
-  REQUIRE(::waitpid(dead, nullptr, 0) == dead);
-  Node node(pooled_model());
+  Node node(pooled_model(), 2, shm::region_name("node", shm::make_nonce(), 0, 0));
   const shm::LaneSpan& span = node.region().span(1);
   shm::Arena existing = shm::Arena::existing(node.region().at(span.arena_offset), span.arena_bytes, node.region().lane(0));
-  shm::PooledArena arena(existing, node.region().pool(), 1, 100);
+  shm::PooledArena arena(existing, node.region().pool(), node.region().memory(), 1, 100);
   shm::BlockHeader* block = arena.try_reserve(shm::request_bytes(sizeof(std::int64_t)));
   REQUIRE(block != nullptr);
   block->data_bytes = sizeof(std::int64_t);
@@ -114,7 +109,7 @@ TEST_CASE("the room of a read request is released even if its client dies before
   event.block_offset = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - node.region().at(0));
   shm::LaneWriter lane(node.region().lane(1), node.region().lane_messages());
   shm::publish_block(*block, shm::BlockState::requested, lane, event);
-  node.region().slot(1).pid = dead;
+  node.region().memory().unlock(shm::kClientParts + 1);
   const Deadline deadline = Deadline::after_ms(30'000);
   const auto used = [&] { return node.client(0).status().buffer_used_bytes; };
   while ((used() > 0 || node.region().slot(1).state.load() != static_cast<std::uint32_t>(shm::SlotState::dead)) &&

@@ -3,6 +3,7 @@
  *   show   takes it away again
  *   stay   writes $DAMARIS_TEST_LOG.stays and holds the server until $DAMARIS_TEST_LOG.go exists, at most twenty seconds
  *   die    ends the process as a crash does
+ *   leave_child   forks a child that lives until $DAMARIS_TEST_LOG.go exists, at most twenty seconds
  */
 #define _GNU_SOURCE
 #include <damaris/plugin.h>
@@ -48,16 +49,21 @@ static void path_of(char* path, size_t size, const char* suffix) {
   snprintf(path, size, "%s.%s", log == NULL ? "" : log, suffix);
 }
 
-DC_PLUGIN_EXPORT int stay(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+static void wait_for_go(void) {
   char path[4096];
   const struct timespec moment = {0, 1000000};
+  path_of(path, sizeof path, "go");
+  for (int tries = 0; tries < 20000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
+}
+
+DC_PLUGIN_EXPORT int stay(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  char path[4096];
   (void)event, (void)step;
   path_of(path, sizeof path, "stays");
   const int there = open(path, O_CREAT | O_WRONLY, 0600);
   if (there < 0) return failed(host, "the mark that it stays");
   close(there);
-  path_of(path, sizeof path, "go");
-  for (int tries = 0; tries < 20000 && access(path, F_OK) != 0; ++tries) nanosleep(&moment, NULL);
+  wait_for_go();
   return DC_OK;
 }
 
@@ -65,4 +71,14 @@ DC_PLUGIN_EXPORT int die(const dc_event_t* event, const dc_step_t* step, const d
   (void)event, (void)step, (void)host;
   raise(SIGKILL);
   return DC_OK;
+}
+
+DC_PLUGIN_EXPORT int leave_child(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
+  (void)event, (void)step;
+  const pid_t child = fork();
+  if (child == 0) {
+    wait_for_go();
+    _exit(0);
+  }
+  return child > 0 ? DC_OK : failed(host, "no child");
 }

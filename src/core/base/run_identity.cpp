@@ -70,8 +70,8 @@ std::string group() {
   if (const std::string run = launched_run(); !run.empty()) return run;
   if (const std::string job = batch_job(); !job.empty()) return job;
   if (const std::string launcher = local_launcher(); !launcher.empty()) return format("{} {}", machine(), launcher);
-  const ProcessId self = this_process();
-  return format("{} process {} {}", machine(), self.pid, self.start_time);
+  const auto self = static_cast<std::int32_t>(::getpid());
+  return format("{} process {} {}", machine(), self, start_time_of(self));
 }
 
 }  // namespace

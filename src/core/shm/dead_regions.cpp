@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "core/base/ascii.hpp"
@@ -38,29 +36,14 @@ std::vector<std::string> names_of_any_job(const RunKey& key) {
 
 bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
-// A liveness check needs two descriptors; without them every process with that pid counts as alive. Then only the server's lock proves that
-// it is alive.
-void require_reliable_liveness(const Region& region) {
-  if (region.memory().is_locked_elsewhere(kServerPart)) return;
-  const int watch = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  const int look = watch < 0 ? -1 : ::fcntl(watch, F_DUPFD_CLOEXEC, 0);
-  const int failure = look < 0 ? errno : 0;
-  for (const int descriptor : {watch, look})
-    if (descriptor >= 0) ::close(descriptor);
-  if (is_limit(failure))
-    throw LimitReached(DC_E_SHM, format("cannot determine whether its server (process {}) is alive: {}", region.header().server_pid,
-                                        std::strerror(failure)));
-}
-
 FoundRegion inspect(const std::string& name) {
   FoundRegion found;
   const Region region = Region::attach(name);
   const RegionHeader& header = region.header();
   found.name = name;
-  found.server = {header.server_pid, header.server_start_time, header.server_space};
+  found.server_pid = header.server_pid;
   const auto state = state_of(header);
   found.alive = region.is_served();
-  if (found.alive) require_reliable_liveness(region);
   found.ready = found.alive && state == RegionState::ready;
   found.leaving = found.alive && (state == RegionState::leaving || state == RegionState::closed);
   found.detached = header.detached != 0;
@@ -74,19 +57,6 @@ FoundRegion inspect(const std::string& name) {
   found.losses = losses_of(header);
   found.living_clients = region.living_clients();
   return found;
-}
-
-// Each process that uses a region keeps a descriptor of it. Reads the links in /proc without following them, so nothing blocks.
-bool is_open_somewhere(const std::string& name) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;  // processes of other users, and those that end during the walk
-  for (const auto& process : fs::directory_iterator("/proc", ignored)) {
-    if (std::isdigit(static_cast<unsigned char>(process.path().filename().string()[0])) == 0) continue;
-    std::error_code closed;
-    for (fs::directory_iterator entry(process.path() / "fd", closed), end; !closed && entry != end; entry.increment(closed))
-      if (fs::read_symlink(entry->path(), ignored) == "/dev/shm" + name) return true;
-  }
-  return false;
 }
 
 // Why a region cannot be read, as far as is known without reading it.
@@ -129,7 +99,7 @@ Obstacle obstacle_of(const std::string& name, const std::exception& error) {
   if (descriptor < 0) return is_limit(errno) ? Obstacle::unopened : Obstacle::in_use;
   const Obstacle obstacle = obstacle_in(descriptor);
   ::close(descriptor);
-  return obstacle != Obstacle::in_use && is_open_somewhere(name) ? Obstacle::in_use : obstacle;
+  return obstacle;
 }
 
 // Never suggests removing a region that may be intact.
@@ -163,7 +133,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
 // Removing or recovering the region would lose what the client publishes afterwards.
 void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
   const std::string client = format("process {} is still a client of the region {} of a dead server (pid {}) and may publish more",
-                                    region.living_clients.front(), region.name, region.server.pid);
+                                    region.living_clients.front(), region.name, region.server_pid);
   if (!region.holds_data() || policy == model::StalePolicy::discard)
     return log_line(
         LogLevel::warning,
@@ -179,11 +149,11 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
     throw Error(DC_E_STALE_REGION,
                 format("the region {} of a dead server (pid {}) holds no block, but alone knows that {}; record that with 'damaris "
                        "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-                       region.name, region.server.pid, region.losses.text(), region.name));
+                       region.name, region.server_pid, region.losses.text(), region.name));
   throw Error(DC_E_STALE_REGION,
               format("the region {} of a dead server (pid {}) still holds {} blocks that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
-                     region.name, region.server.pid, region.unreleased_blocks, region.name));
+                     region.name, region.server_pid, region.unreleased_blocks, region.name));
 }
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
@@ -193,11 +163,11 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);
   Region open = Region::attach(region.name);
-  if (!open.memory().try_lock(kServerPart))
+  if (!open.memory().try_lock(kTakeoverPart))
     throw Error(DC_E_REGION_IN_USE,
-                format("the server of the region {} (pid {}) is dead, but another process holds the region; end "
+                format("another process recovers the region {} of a dead server (pid {}) at this moment; wait for its end, or end "
                        "what 'fuser /dev/shm{}' names",
-                       region.name, region.server.pid, region.name));
+                       region.name, region.server_pid, region.name));
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server{}{}", region.name,
                   region.unreleased_blocks > 0 ? format(", with {} blocks that it had not stored", region.unreleased_blocks) : "",

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/losses.hpp"
 #include "core/shm/region_names.hpp"
@@ -21,7 +20,7 @@ namespace damaris::shm {
 
 struct FoundRegion {
   std::string name;
-  ProcessId server;
+  std::int32_t server_pid = 0;
   bool alive = false;    // its server is alive and has not closed it
   bool ready = false;    // clients may attach
   bool leaving = false;  // alive, but accepts no more clients

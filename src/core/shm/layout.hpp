@@ -61,9 +61,7 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t frame_offset, frame_bytes;  // json.hpp
   std::uint64_t rest_offset, rest_bytes;
   std::uint64_t variables_offset, variables_bytes;  // variable_table.hpp
-  std::uint64_t server_start_time;
-  std::uint64_t server_space;  // PID and time namespace of server_pid and server_start_time
-  std::int32_t server_pid;
+  std::int32_t server_pid;                          // for messages
   std::int32_t server_index;
   std::int32_t server_count;  // in the run
   std::uint32_t detached;     // 1: clients without MPI may look for it
@@ -138,10 +136,7 @@ inline constexpr std::uint32_t kMails = 8;  // a power of two
 struct alignas(kLine) ClientSlot {
   std::atomic<std::uint32_t> state;                     // SlotState: C free->claimed->attached->dead, S drained and dead
   std::atomic<std::int32_t> id;                         // C before attached
-  std::atomic<std::uint64_t> claimer;                   // C compare-exchange, release: word_of the process that may publish, or 0
-  std::int32_t pid;                                     // C before attached
-  std::uint64_t start_time;                             // C before attached
-  std::uint64_t space;                                  // C before attached: PID and time namespace of both
+  std::int32_t pid;                                     // C before attached; for messages
   std::atomic<std::uint32_t> waits_for_room;            // C: number of its threads that wait for room
   alignas(kLine) std::atomic<std::int64_t> ended_step;  // S, C, relaxed: highest step the server has seen this client end
   // Mailbox: S fills mails[head % kMails] and bumps head (release); C empties and bumps tail (release).
@@ -175,7 +170,6 @@ struct LaneHeader {
 };
 static_assert(offsetof(LaneHeader, head) / (2 * kLine) != offsetof(LaneHeader, tail) / (2 * kLine));
 
-inline constexpr std::uint64_t kMixedSpaces = ~0ull;
 inline constexpr std::uint64_t kNoBlock = ~0ull;
 
 // The state of an arena, which can be rebuilt from its block headers.
@@ -199,11 +193,9 @@ struct ArenaIndex {
 
 // For a pool shared by all clients. The process that takes the lock over from a dead owner rebuilds `state` from the blocks.
 struct alignas(kLine) PoolHeader {
-  // C, and S after a client's death: word_of the process that holds the lock; 0: none.
+  // C, and S after a client's death: the part of the memory that the holder of the lock has, + 1; 0: none.
   std::atomic<std::uint64_t> owner;
-  std::atomic<std::uint32_t> bell;  // bumped when the lock is released
-  // S initially; C stores kMixedSpaces if it is in another one: then pids do not say which process is dead.
-  std::atomic<std::uint64_t> space;    // PID and time namespace of all processes
+  std::atomic<std::uint32_t> bell;     // bumped when the lock is released
   std::atomic<std::uint32_t> waiting;  // waiting processes; one that died while waiting still counts
   ArenaState state;                    // protected by the lock
   ArenaIndex index;                    // protected by the lock

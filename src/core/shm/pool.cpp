@@ -17,14 +17,13 @@ constexpr std::int64_t kOwnerCheckMs = 5;  // how long an owner may hold the loc
 
 void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeader* lane) {
   new (&pool) PoolHeader{};
-  pool.space.store(this_process().space, std::memory_order_relaxed);
   const Arena arena(base, bytes, lane);
   pool.state = arena.state();
   pool.index = arena.index();
 }
 
-PoolLock::PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept
-    : pool_(pool), self_(word_of(self)), space_(self.space) {
+PoolLock::PoolLock(PoolHeader& pool, const SharedMemory& memory, std::uint64_t part, std::int64_t wait_ms) noexcept
+    : pool_(pool), memory_(memory), self_(part + 1) {
   take(0);
   if (held_) return;
   const Deadline deadline = Deadline::after_ms(wait_ms);
@@ -46,7 +45,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
 // The check costs a system call, so an owner that has just taken the lock is not checked.
 void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_relaxed) != owner) return;
-  if (pool_.space.load(std::memory_order_relaxed) != space_ || is_alive(process_of(owner))) return;
+  if (owner <= kTakeoverPart && memory_.is_held(owner - 1)) return;  // else a client has overwritten it
   take(owner);
   orphan_ = held_;
 }
@@ -61,16 +60,19 @@ PoolLock::~PoolLock() {
 }
 
 // Even a caller whose `wait_ms` is 0 allows the owner kOwnerCheckMs: an owner holds the lock for microseconds, unless it was stopped.
-PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept
-    : arena_(arena), pool_(pool), self_(this_process()), lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
+PooledArena::PooledArena(const Arena& arena, PoolHeader* pool, const SharedMemory& memory, std::uint32_t owner,
+                         std::int64_t wait_ms) noexcept
+    : arena_(arena),
+      pool_(pool),
+      memory_(&memory),
+      part_(kClientParts + owner),
+      lock_timeout_ms_(std::clamp(wait_ms, kOwnerCheckMs, kLongestLockWaitMs)) {
   arena_.set_owner(owner);
-  if (pool_ != nullptr && pool_->space.load(std::memory_order_relaxed) != self_.space)
-    pool_->space.store(kMixedSpaces, std::memory_order_relaxed);
 }
 
 template <class Work>
 void PooledArena::with_lock(Work&& work) noexcept {
-  const PoolLock lock(*pool_, self_, lock_timeout_ms_);
+  const PoolLock lock(*pool_, *memory_, part_, lock_timeout_ms_);
   if (!lock) return;
   arena_.resume(pool_->state, pool_->index);
   if (lock.is_orphan()) arena_.rebuild();
@@ -111,8 +113,9 @@ PooledArena::Use PooledArena::use_now() noexcept {
   return {used_, hole_};
 }
 
-bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block) {
-  const PoolLock lock(pool, this_process(), 0);
+bool reclaim(PoolHeader& pool, const SharedMemory& memory, Arena arena, std::uint32_t owner,
+             const std::function<bool(const BlockHeader&)>& is_held_block) {
+  const PoolLock lock(pool, memory, kServerPart, 0);
   if (!lock) return false;
   arena.resume(pool.state, pool.index);
   walk_arena(arena.base(), arena.size_bytes(), [&](BlockHeader& block, std::uint64_t) {

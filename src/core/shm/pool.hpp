@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "core/base/process.hpp"
 #include "core/shm/arena.hpp"
+#include "core/shm/shared_memory.hpp"
 
 namespace damaris::shm {
 
@@ -17,8 +17,8 @@ void make_pool(PoolHeader& pool, std::byte* base, std::uint64_t bytes, LaneHeade
 // process can detect a dead one. The word is never used as a pointer, so a client cannot harm a server that takes the lock.
 class PoolLock {
  public:
-  // `self`: the calling process. Waits at most `wait_ms`: an owner may have been stopped.
-  PoolLock(PoolHeader& pool, const ProcessId& self, std::int64_t wait_ms) noexcept;
+  // `part`: the one of `memory` that the calling process holds. Waits at most `wait_ms`: an owner may have been stopped.
+  PoolLock(PoolHeader& pool, const SharedMemory& memory, std::uint64_t part, std::int64_t wait_ms) noexcept;
   ~PoolLock();
   PoolLock(const PoolLock&) = delete;
   PoolLock& operator=(const PoolLock&) = delete;
@@ -32,7 +32,8 @@ class PoolLock {
   void take_from_dead(std::uint64_t owner) noexcept;
 
   PoolHeader& pool_;
-  std::uint64_t self_, space_;
+  const SharedMemory& memory_;
+  std::uint64_t self_;
   bool held_ = false, orphan_ = false;
 };
 
@@ -40,9 +41,9 @@ class PoolLock {
 // taken in time counts as a full buffer.
 class PooledArena {
  public:
-  // `pool`: nullptr for an arena of its own. `owner`: the client's slot. `wait_ms`: how long a call may take, including the wait for the
-  // lock.
-  PooledArena(const Arena& arena, PoolHeader* pool, std::uint32_t owner, std::int64_t wait_ms) noexcept;
+  // `pool`: nullptr for an arena of its own. `memory` outlives this object. `owner`: the client's slot. `wait_ms`: how long a call may take,
+  // including the wait for the lock.
+  PooledArena(const Arena& arena, PoolHeader* pool, const SharedMemory& memory, std::uint32_t owner, std::int64_t wait_ms) noexcept;
 
   BlockHeader* try_reserve(std::uint64_t data_bytes, Form form = {}) noexcept {
     return pool_ == nullptr ? arena_.try_reserve(data_bytes, form) : reserve_locked(data_bytes, form);
@@ -72,7 +73,8 @@ class PooledArena {
 
   Arena arena_;
   PoolHeader* pool_;
-  ProcessId self_;
+  const SharedMemory* memory_;
+  std::uint64_t part_;
   std::int64_t lock_timeout_ms_;
   std::uint64_t used_ = 0;  // of the pool, as of the last access
   std::uint64_t hole_ = 0;  // its largest, as of the last use_now()
@@ -80,6 +82,7 @@ class PooledArena {
 
 // Releases each block of a dead client for which `is_held_block` returns false. Returns false, with nothing changed, while another process
 // holds the lock: retry later. For the server: does not wait.
-bool reclaim(PoolHeader& pool, Arena arena, std::uint32_t owner, const std::function<bool(const BlockHeader&)>& is_held_block);
+bool reclaim(PoolHeader& pool, const SharedMemory& memory, Arena arena, std::uint32_t owner,
+             const std::function<bool(const BlockHeader&)>& is_held_block);
 
 }  // namespace damaris::shm

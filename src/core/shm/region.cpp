@@ -1,18 +1,19 @@
 #include "core/shm/region.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/process.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/open_steps.hpp"
-#include "core/shm/peer_watch.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/states.hpp"
 
@@ -71,11 +72,8 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   header.rest_bytes = spec.model.rest.size();
   header.variables_offset = g.variables;
   header.variables_bytes = spec.variables.size();
-  const ProcessId self = this_process();
-  header.server_pid = self.pid;
-  header.server_start_time = self.start_time;
+  header.server_pid = ::getpid();
   header.serving_since_ns = Clock::now().time_since_epoch().count();
-  header.server_space = self.space;
   header.server_index = spec.server_index;
   header.server_count = spec.server_count;
   header.detached = spec.detached ? 1 : 0;
@@ -267,26 +265,12 @@ bool Region::walk_blocks(std::uint32_t lane, const VisitBlock& visit) const {
   return walk_arena(at(s.arena_offset), s.arena_bytes, readable, visit) || arena_never_initialized(lane, readable);
 }
 
-bool Region::server_lives() const { return PeerWatch(*this, kServerPart).alive(); }
-
-bool Region::is_served() const {
-  return state_of(header()) == RegionState::closed ? memory_.is_locked_elsewhere(kServerPart) : server_lives();
-}
-
-bool Region::client_lives(std::uint32_t client) const { return PeerWatch(*this, kClientParts + client).alive(); }
-
-bool Region::may_publish(std::uint32_t client) const {
-  const SlotState state = state_of(slot(client));
-  if (state == SlotState::drained || state == SlotState::dead) return false;
-  const ProcessId owner = owner_of(slot(client));
-  if (state == SlotState::attached) return owner.pid != 0 && client_lives(client);
-  return is_alive(owner) || memory_.is_locked_elsewhere(kClientParts + client);
-}
-
 std::vector<std::int32_t> Region::living_clients() const {
   std::vector<std::int32_t> found;
-  for (std::uint32_t client = 0; client < client_count(); ++client)
-    if (may_publish(client)) found.push_back(owner_of(slot(client)).pid);
+  for (std::uint32_t client = 0; client < client_count(); ++client) {
+    const SlotState state = state_of(slot(client));
+    if (state != SlotState::drained && state != SlotState::dead && client_lives(client)) found.push_back(slot(client).pid);
+  }
   return found;
 }
 

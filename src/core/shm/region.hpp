@@ -75,12 +75,11 @@ class Region {
   SharedMemory& memory() noexcept { return memory_; }
   const SharedMemory& memory() const noexcept { return memory_; }
 
-  // Whether the process is alive, also in another PID namespace (peer_watch.hpp).
-  bool server_lives() const;
   // Whether its server still has it. One that has closed it keeps its lock until it has unmapped it, which takes a while for a large one; its
   // process may go on.
-  bool is_served() const;
-  bool client_lives(std::uint32_t client) const;
+  bool is_served() const noexcept { return memory_.is_held(kServerPart); }
+  // Whether the process that has claimed the slot lives and has not left it.
+  bool client_lives(std::uint32_t client) const noexcept { return memory_.is_held(kClientParts + client); }
   // The processes that may still publish: clients that are attached, or about to be, and have not left.
   std::vector<std::int32_t> living_clients() const;
 
@@ -93,7 +92,6 @@ class Region {
 
  private:
   explicit Region(SharedMemory memory) : memory_(std::move(memory)) {}
-  bool may_publish(std::uint32_t client) const;
   bool is_there(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   bool arena_never_initialized(std::uint32_t lane, std::uint64_t readable) const noexcept;
   void require_header() const;

@@ -131,14 +131,15 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   SharedMemory memory;
   memory.name_ = name;
   memory.owns_name_ = true;
-  memory.take_descriptor(moved_up(::fcntl(handle_of(object), F_DUPFD_CLOEXEC, 0)));
+  // Anew: the mapping keeps Boost's open file open, so a lock of that one would last as long as the mapping of a forked child.
+  memory.take_descriptor(open_own(kFolder + name, O_RDWR));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
-  // Any process of this user may remove a region whose lock is free: so take the lock before the region has contents.
-  if (!memory.try_lock(kServerPart) || !memory.has_name())
-    throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   struct stat info = {};
   if (::fstat(handle_of(object), &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 0777) != 0600)
     throw not_made(name, EPERM);
+  // Any process of this user may remove a region whose lock is free: so take the lock before the region has contents.
+  if (!memory.identity_.is(info) || !memory.try_lock(kServerPart) || !memory.has_name())
+    throw Error(DC_E_SHM, format("another process has taken the new region {} for one of a dead server; start again", name));
   if (const int failure = errno_of([&] { object.truncate(static_cast<off_t>(bytes)); }); failure != 0)
     throw system_error(DC_E_SHM, format("cannot size the region {} to {}", name, size_text(bytes)), failure, kRoomRemedy);
   memory.use(mapped(object, ipc::read_write, bytes));
@@ -193,6 +194,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)),
       name_(std::exchange(other.name_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      own_(std::move(other.own_)),
       identity_(other.identity_),
       owns_name_(std::exchange(other.owns_name_, false)),
       is_view_(std::exchange(other.is_view_, false)) {}
@@ -203,6 +205,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(name_, other.name_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(own_, other.own_);
   std::swap(identity_, other.identity_);
   std::swap(owns_name_, other.owns_name_);
   std::swap(is_view_, other.is_view_);
@@ -270,19 +273,30 @@ std::uint64_t SharedMemory::backed_bytes(std::uint64_t offset, std::uint64_t byt
   return bytes;
 }
 
-bool SharedMemory::try_lock(std::uint64_t part) noexcept {
+bool SharedMemory::try_lock(std::uint64_t part) {
+  const std::lock_guard guard(own_->mutex);
+  if (own_->parts.count(part) > 0) return false;
   struct flock lock = lock_of(part, F_WRLCK);
-  return descriptor_ < 0 || ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+  if (!name_.empty() && ::fcntl(descriptor_, F_OFD_SETLK, &lock) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return false;
+    throw system_error(DC_E_SHM, format("cannot lock a part of the region {}", name_), errno, "check the limits of the system");
+  }
+  own_->parts.insert(part);
+  return true;
 }
 
 void SharedMemory::unlock(std::uint64_t part) noexcept {
+  const std::lock_guard guard(own_->mutex);
+  own_->parts.erase(part);
   struct flock lock = lock_of(part, F_UNLCK);
-  if (descriptor_ >= 0) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+  if (!name_.empty()) ::fcntl(descriptor_, F_OFD_SETLK, &lock);
 }
 
-bool SharedMemory::is_locked_elsewhere(std::uint64_t part) const noexcept {
+// If the kernel does not answer, no living process may be taken for dead.
+bool SharedMemory::is_held(std::uint64_t part) const noexcept {
+  const std::lock_guard guard(own_->mutex);
   struct flock lock = lock_of(part, F_WRLCK);
-  return descriptor_ >= 0 && ::fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return name_.empty() || own_->parts.count(part) > 0 || ::fcntl(descriptor_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 bool SharedMemory::has_name() const noexcept {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "core/base/creator_process.hpp"
@@ -28,7 +30,9 @@ class LimitReached : public Error {
   using Error::Error;
 };
 
-inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1;  // kClientParts + slot for each client
+// Whose death the kernel tells by the lock on which part: the server, each client (kClientParts + slot), a process that recovers or removes
+// the region of a dead server.
+inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1, kTakeoverPart = std::uint64_t{1} << 32;
 
 class SharedMemory {
  public:
@@ -68,10 +72,11 @@ class SharedMemory {
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
   // Locks on parts, held until this object or its process ends: the kernel releases them, and they are visible across PID namespaces. The
-  // creator holds kServerPart. try_lock returns false while another process holds the part. Memory without a name is not shared.
-  bool try_lock(std::uint64_t part) noexcept;
+  // creator holds kServerPart. try_lock returns false while any process holds the part; throws Error(DC_E_SHM) if it cannot be locked.
+  bool try_lock(std::uint64_t part);
   void unlock(std::uint64_t part) noexcept;
-  bool is_locked_elsewhere(std::uint64_t part) const noexcept;
+  // Whether any process holds it, this one as well. Always true for memory without a name, of which no other process could die.
+  bool is_held(std::uint64_t part) const noexcept;
   // Makes the destructor unlink the name.
   void adopt_name() noexcept { owns_name_ = true; }
   // False if another process has unlinked the name, or it refers to another object.
@@ -89,6 +94,12 @@ class SharedMemory {
   std::uint64_t bytes_ = 0;
   std::string name_;
   int descriptor_ = -1;  // for locks and allocation
+  // The kernel does not tell an open file of its own locks. Any thread.
+  struct OwnParts {
+    std::mutex mutex;
+    std::set<std::uint64_t> parts;
+  };
+  std::unique_ptr<OwnParts> own_ = std::make_unique<OwnParts>();
   FileIdentity identity_;
   bool owns_name_ = false;
   bool is_view_ = false;

@@ -3,7 +3,6 @@
 // Before it: layout.hpp and block.hpp, which say which process may set which state. After it: whatever the state allows.
 #pragma once
 
-#include "core/base/process.hpp"
 #include "core/shm/block.hpp"
 
 namespace damaris::shm {
@@ -21,8 +20,6 @@ inline SlotState state_of(const ClientSlot& slot) noexcept {
 inline void set_state(ClientSlot& slot, SlotState state) noexcept {
   slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
 }
-// The process that owns the slot, pid 0 if none does: one that has left it has published everything that it ever will.
-inline ProcessId owner_of(const ClientSlot& slot) noexcept { return process_of(slot.claimer.load(std::memory_order_acquire)); }
 
 inline BlockState state_of(const BlockHeader& block) noexcept {
   return static_cast<BlockState>(block.state.load(std::memory_order_acquire));

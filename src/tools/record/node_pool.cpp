@@ -110,8 +110,7 @@ std::size_t make_room(int file, std::size_t wanted) {
 
 bool has_server(const trace::Pool& pool) {
   const trace::PoolHead& head = pool.head();
-  return std::memcmp(head.magic, trace::kPoolMagic, sizeof head.magic) == 0 &&
-         is_alive({load(head.server), load(head.server_start), 0});
+  return std::memcmp(head.magic, trace::kPoolMagic, sizeof head.magic) == 0 && is_alive(load(head.server), load(head.server_start));
 }
 
 enum class Entry { made, server_ended, server_dead };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/error.hpp"
+#include "core/base/process.hpp"
 
 namespace damaris::record {
 namespace {
@@ -61,7 +62,7 @@ std::set<std::uint64_t> PoolServer::living() {
     if (pid == 0) continue;
     const std::uint64_t stream = load(pool_.processes()[i].stream);
     Known& known = known_[i];
-    if (known.watch.process().pid != pid || known.stream != stream) known = {stream, ProcessWatch({pid, start_time_of(pid), 0})};
+    if (known.watch.pid() != pid || known.stream != stream) known = {stream, ProcessWatch(pid, start_time_of(pid))};
     if (known.watch.alive()) streams.insert(stream);
   }
   return streams;
@@ -74,10 +75,10 @@ void PoolServer::forget_dead(const std::set<std::uint64_t>& left) {
     const std::int32_t pid = load(process.pid);
     if (pid == 0) known_.erase(i);
     const auto found = known_.find(i);
-    if (found == known_.end() || found->second.watch.process().pid != pid || found->second.watch.alive()) continue;
+    if (found == known_.end() || found->second.watch.pid() != pid || found->second.watch.alive()) continue;
     if (left.count(load(process.stream)) != 0) continue;
     known_.erase(found);
-    if (is_alive({pid, 0, 0})) continue;  // another process has got the number
+    if (is_alive(pid, 0)) continue;  // another process has got the number
     trace::store(process.pid, 0);
   }
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/process.hpp"
 #include "logs/writer.hpp"
+#include "tools/record/process_watch.hpp"
 #include "trace/pool.hpp"
 
 namespace damaris::record {

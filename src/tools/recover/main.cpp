@@ -79,7 +79,7 @@ std::string contents(const server::Leftover& found) {
 void list(const std::string& name) {
   const server::Leftover found = server::inspect_leftover(name);
   std::printf("%s\n  server %d of '%s' on %s (process %d), in %s\n", name.c_str(), found.server_index, found.simulation.c_str(),
-              found.host.c_str(), found.server.pid, found.folder.c_str());
+              found.host.c_str(), found.server_pid, found.folder.c_str());
   if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
   if (found.appends > 0) std::printf("  %zu appends to logs, %s\n", found.appends, size_text(found.append_bytes).c_str());
   if (found.losses.any()) std::printf("  %s, which perhaps nothing else records\n", found.losses.text().c_str());

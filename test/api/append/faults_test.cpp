@@ -10,9 +10,8 @@ namespace {
 
 // Ends the server where it stands, with what is in the region.
 void kill_server(const shm::FoundRegion& region) {
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
 }
 
 TEST_CASE("a server is killed: nothing that was appended is lost, and damaris recover completes the files") {
@@ -21,7 +20,7 @@ TEST_CASE("a server is killed: nothing that was appended is lost, and damaris re
   run.attached(1).must("append 100 2000");
   run.client(0).must("commit 60000");
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   run.client(0).must("append 40 2000");
   run.client(1).must("alloc 30 2000");
   kill_server(region);
@@ -49,7 +48,7 @@ TEST_CASE("a recovery replaces the log of an earlier run if the killed server ha
   REQUIRE(run.ends());
   run.client(0).must("init 0");
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   run.client(0).must("append 20 100");
   kill_server(region);
   run.drop(0);
@@ -65,7 +64,7 @@ TEST_CASE("a recovery of a region whose log has become another run's says so and
   run.attached(0).must("append 10 100");
   run.client(0).must("commit 60000");
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   run.client(0).must("append 10 100");
   kill_server(region);
   run.drop(0);
@@ -91,11 +90,11 @@ TEST_CASE("a full buffer: an append waits its bound, fails, and works again when
   LogRun run("<clients count='1'/><buffer size='256KiB' timeout='100ms'/>");
   run.attached(0).must("append 10 1000");
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   const Answer full = run.client(0)("append 10000 1000");
   CHECK(full.code == DC_E_FULL);
   CHECK_THAT(full.sentence, Catch::Contains("no room to append") && Catch::Contains("log 'events'"));
-  ::kill(region.server.pid, SIGCONT);
+  ::kill(region.server_pid, SIGCONT);
   // The server may be slower than the time-out: asked again, and then never for more than there is room for.
   REQUIRE(wait_until([&] { return run.client(0)("commit 60000").code == DC_OK; }));
   for (int part = 0; part < 10; ++part)
@@ -163,8 +162,7 @@ TEST_CASE("the disk takes nothing: a commit says so at once, and recovery stores
   CHECK_THAT(refused.sentence, Catch::Contains(data));
   CHECK(run.client(0)("finalize").code < DC_OK);
   run.drop(0);
-  const ProcessWatch watch(region.server);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  wait_until_dead(region);
   REQUIRE(run.regions().size() == 1);
   std::filesystem::remove(data);
   const Output output = damaris({"recover", region.name});
@@ -181,13 +179,12 @@ TEST_CASE("a log of which a part is left to recovery has not ended, and the next
   const shm::FoundRegion region = run.region();
   const struct rlimit low = {1024,
                              RLIM_INFINITY};  // as a disk that is full: there is room for an entry of the index, not for the bytes
-  REQUIRE(::prlimit(region.server.pid, RLIMIT_FSIZE, &low, nullptr) == 0);
+  REQUIRE(::prlimit(region.server_pid, RLIMIT_FSIZE, &low, nullptr) == 0);
   run.client(0).must("append 40 100");
   CHECK(run.client(0)("commit 60000").code == DC_E_IO);
   CHECK(run.client(0)("finalize").code < DC_OK);
   run.drop(0);
-  const ProcessWatch watch(region.server);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  wait_until_dead(region);
   CHECK_FALSE(run.reader().index().ended());
   CHECK(run.records_of(0) == 10);
   CHECK(damaris({"recover", region.name}).status == 0);

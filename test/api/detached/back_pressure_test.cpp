@@ -27,17 +27,16 @@ Killed spill_and_kill(Run& run, bool goes_on = false) {
   const auto spilled = [&] { return region.header().spilled_blocks.load() > 0; };
   if (goes_on) {
     run.attached(1);
-    stop(killed.region.server.pid);
+    stop(killed.region.server_pid);
     for (; killed.written < kBlocks; ++killed.written) client.must("write 0 " + std::to_string(killed.written));
     client.must("write 9");
-    ::kill(killed.region.server.pid, SIGCONT);
+    ::kill(killed.region.server_pid, SIGCONT);
     REQUIRE(wait_until(spilled));
     ++killed.written;
   }
   while (!spilled()) client.must("write 0 " + std::to_string(killed.written++));
-  const ProcessWatch watch(killed.region.server);
-  ::kill(killed.region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(killed.region.server_pid, SIGKILL);
+  wait_until_dead(killed.region);
   run.drop(0);
   if (goes_on) run.drop(1);
   return killed;

@@ -2,14 +2,16 @@
  * Runs as a process of its own, started by the detached tests (or by mpirun with the rank as its id), without MPI.
  * Before it: a test writes "init 0", "write 3", "end 3", ... After it: the test reads code and sentence.
  *
- *   init ID | write STEP [BLOCK] | alloc STEP COUNT | read STEP | end STEP | flush STEP MS | signal NAME STEP | status | finalize | quit
+ *   init ID | write STEP [BLOCK] | alloc STEP COUNT | read STEP | end STEP | flush STEP MS | signal NAME STEP | status | fork | finalize | quit
  * "write" writes the variable x: 16 doubles of the value STEP. "fill STEP" writes blocks until one is refused and answers for that.
+ * "fork" makes a child that lives until nobody is left who could write a command.
  * With a file name as second argument it listens to nobody: it attaches with its rank in the launcher's job as its id, stores step 0,
  * begins step 1, writes its process id to FILE.RANK and waits to be killed.
  */
 #include <damaris/damaris.h>
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,13 @@ static int read_back(int64_t step) {
   return code;
 }
 
+static int leave_child(void) {
+  struct pollfd end_of_input = {0, 0, 0};
+  const pid_t child = fork();
+  if (child == 0) _exit(poll(&end_of_input, 1, -1) == 1 ? 0 : 1);
+  return child > 0 ? DC_OK : DC_E_INTERNAL;
+}
+
 static int obey(const char* config, const char* line) {
   char word[64] = "", name[64] = "";
   int64_t step = 0;
@@ -60,6 +69,7 @@ static int obey(const char* config, const char* line) {
   if (strcmp(word, "end") == 0) return dc_end_iteration(step);
   if (strcmp(word, "flush") == 0) return dc_flush(step, number);
   if (strcmp(word, "status") == 0) return dc_status(&status);
+  if (strcmp(word, "fork") == 0) return leave_child();
   if (strcmp(word, "finalize") == 0) return dc_finalize();
   return DC_E_ARGUMENT;
 }

@@ -17,9 +17,9 @@ TEST_CASE("a detached server survives the SIGKILL of mpirun and its process grou
                    false, true);
   const auto client = [&](int rank) { return pid_in(run.folder().file("pid." + std::to_string(rank))); };
   REQUIRE(wait_until([&] { return client(0) != 0 && client(1) != 0; }));
-  const ProcessId server = run.region().server;
-  CHECK(::getpgid(server.pid) != ::getpgid(launcher.pid()));
-  CHECK(::getsid(server.pid) != ::getsid(client(0)));
+  const pid_t server = run.region().server_pid;
+  CHECK(::getpgid(server) != ::getpgid(launcher.pid()));
+  CHECK(::getsid(server) != ::getsid(client(0)));
   ::kill(-launcher.pid(), SIGKILL);
   CHECK(launcher.wait() == 128 + SIGKILL);
   for (int rank = 0; rank < 2; ++rank) ::kill(client(rank), SIGKILL);

@@ -38,12 +38,12 @@ TEST_CASE("a client that is killed while it reads leaves nothing behind that sto
   Run run("<clients count='2'/>", kStorage);
   TestClient &first = run.attached(0), &second = run.attached(1);
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   first.ask("read 5");
   wait_for_question(region);
   first.process().kill(SIGKILL);
   first.process().wait();
-  ::kill(region.server.pid, SIGCONT);
+  ::kill(region.server_pid, SIGCONT);
   second.must("read 6");
   second.must("write 0");
   Answer answer = second("end 0");
@@ -58,18 +58,17 @@ TEST_CASE("a server that is stopped is a time-out of the read, one that is kille
   Run run("<clients count='1'/><server read-timeout='200ms'/><buffer size='1MiB'/>", kStorage);
   TestClient& client = run.attached(0);
   const shm::FoundRegion region = run.region();
-  stop(region.server.pid);
+  stop(region.server_pid);
   const Answer late = client("read 5");
   CHECK(late.code == DC_E_TIMEOUT);
   CHECK_THAT(late.sentence, Catch::StartsWith("'x' of step 5 is not read after 200 ms: waited for server 0 on "));
-  ::kill(region.server.pid, SIGCONT);
+  ::kill(region.server_pid, SIGCONT);
   client.must("write 1");
   client.must("end 1");
   client.must("flush 1 60000");
   CHECK(wait_until([&] { return client("read 6").code == DC_OK; }));  // within the same 200 ms, which may be too few
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   CHECK(client("read 7").code == DC_E_SERVER_LOST);
 }
 

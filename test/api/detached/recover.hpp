@@ -41,11 +41,10 @@ inline shm::FoundRegion kill_with_data(Run& run, bool complete = true) {
   if (complete)
     for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  stop(region.server.pid);
+  stop(region.server_pid);
   for (const char* command : {"write 1", "end 1"}) client.must(command);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   return region;
 }
 

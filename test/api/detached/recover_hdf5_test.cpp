@@ -92,9 +92,8 @@ TEST_CASE("damaris verify says whether a run goes on, was killed or has ended, a
   // A step is durable before the views show it; the kill must come after both.
   REQUIRE(wait_until([&] { return std::filesystem::exists(out + ".h5") && std::filesystem::exists(out + ".xmf"); }));
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   run.drop(0);
   verified(1, "INCOMPLETE: 1 step, 0; the run has not ended");
   const auto rerun = [&](const std::string& more) {
@@ -138,12 +137,11 @@ TEST_CASE("the blocks of a partial step are counted as the client wrote them, an
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  stop(region.server.pid);
+  stop(region.server_pid);
   client.must("write 1");
   run.drop(0);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   CHECK(damaris({"recover", region.name}).text == region.name + ": 1 block stored, step 1, recorded as partial, region removed\n");
 }
 
@@ -154,9 +152,8 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   run.drop(0);
   {
     shm::Region left = shm::Region::attach(region.name);
@@ -187,9 +184,8 @@ TEST_CASE("recovery says which of the steps that were given up it has recorded, 
   TestClient& client = run.attached(0);
   for (const char* command : {"write 1", "end 1", "flush 1 60000"}) client.must(command);
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   run.drop(0);
   const auto recovered = [&](std::int64_t durable, const std::vector<std::int64_t>& given_up) {
     {

@@ -59,14 +59,36 @@ TEST_CASE("a region that another process is recovering is left to it") {
   run.drop(0);
   {
     auto other = shm::SharedMemory::open(region.name, 1);
-    REQUIRE(other.try_lock(shm::kServerPart));
+    REQUIRE(other.try_lock(shm::kTakeoverPart));
     const Output output = damaris({"recover", region.name});
     CHECK(output.status == 1);
-    CHECK_THAT(output.text, Catch::Contains("another process holds " + region.name));
+    CHECK_THAT(output.text, Catch::Contains("another process recovers " + region.name));
+    for (const char* stale : {"recover", "discard"}) {
+      run.folder().write("run.xml", Run::xml(std::string("<clients count='1'/><buffer stale='") + stale + "'/>", kRecorded));
+      const Answer answer = run.client(1)("init 1");
+      CHECK(answer.code == DC_E_REGION_IN_USE);
+      CHECK_THAT(answer.sentence, Catch::Contains("another process recovers"));
+    }
   }
   CHECK(run.lines("step 1 ").empty());
   CHECK(damaris({"recover", region.name}).status == 0);
   CHECK(run.lines("step 1 ").size() == 1);
+}
+
+TEST_CASE("a killed server is dead for its clients and a recovery, though a child of it lives on") {
+  Run run("<clients count='1'/>",
+          kRecorded + "<actions><event name='fork' action='leave_child' using='damaris_test_faults.so'/></actions>");
+  TestClient& client = run.attached(0);
+  for (const char* command : {"signal fork 0", "write 0", "end 0", "flush 0 60000"}) client.must(command);
+  const shm::FoundRegion region = run.region();
+  stop(region.server_pid);
+  for (const char* command : {"write 1", "end 1"}) client.must(command);
+  ::kill(region.server_pid, SIGKILL);
+  CHECK(client("flush 1 60000").code == DC_E_SERVER_LOST);
+  run.drop(0);
+  CHECK(damaris({"recover", region.name}).status == 0);
+  CHECK(run.lines("step 1 ").size() == 1);
+  run.folder().write("log.go", "");
 }
 
 TEST_CASE("a region whose storage cannot be started stays, and can be recovered when the cause is mended") {
@@ -89,9 +111,8 @@ TEST_CASE("a region with nothing to store goes, also where its storage cannot be
   Run run("<clients count='1'/>", kRecorded);
   run.attached(0);
   const shm::FoundRegion region = run.region();
-  const ProcessWatch watch(region.server);
-  ::kill(region.server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   run.drop(0);
   const char* before = std::getenv("DAMARIS_PLUGIN_PATH");
   const std::string path = before == nullptr ? "" : before;

@@ -52,6 +52,14 @@ class TestClient {
   Process process_;
 };
 
+// Until no part of the killed server is left, as its clients and a recovery see it.
+inline void wait_until_dead(const shm::FoundRegion& region) {
+  REQUIRE(wait_until([&] {
+    const auto found = shm::find_regions(region.name);
+    return found.empty() || !found[0].alive;
+  }));
+}
+
 class Run {
  public:
   // `architecture` and `rest` go into the XML.
@@ -65,7 +73,7 @@ class Run {
   ~Run() {
     clients_.clear();
     for (const shm::FoundRegion& found : shm::find_regions(shm::job_prefix()))
-      if (found.alive) ::kill(found.server.pid, SIGKILL);
+      if (found.alive) ::kill(found.server_pid, SIGKILL);
     for (const std::string& region : regions()) std::filesystem::remove(region);
   }
 

@@ -69,9 +69,9 @@ TEST_CASE("a client whose server has died prints it once") {
   Process client({std::getenv("DAMARIS_TEST_CLIENT"), run.config()}, true);
   std::string printed;
   CHECK(ask(client, "init 0", printed) == DC_OK);
-  const ProcessWatch watch(run.region().server);
-  ::kill(run.region().server.pid, SIGKILL);
-  REQUIRE(wait_until([&] { return !watch.alive(); }));
+  const shm::FoundRegion region = run.region();
+  ::kill(region.server_pid, SIGKILL);
+  wait_until_dead(region);
   CHECK(ask(client, "end 0", printed) == DC_E_SERVER_LOST);
   CHECK_THAT(printed, Catch::Contains("client 0 error: server 0 on ") && Catch::Contains("'damaris recover'"));
   printed.clear();

@@ -159,7 +159,7 @@ TEST_CASE("of two servers that go to the background at once one is refused") {
   const auto one = run.start_server({"--detach"}), other = run.start_server({"--detach"});
   CHECK(one->wait() + other->wait() == 1);
   CHECK(one->line() + other->line() != "");
-  CHECK(run.region().server.pid != one->pid());
+  CHECK(run.region().server_pid != one->pid());
   run.attached(0);
   write_and_leave(run, 1);
   CHECK(run.ends());
@@ -237,7 +237,7 @@ TEST_CASE(
   }
   TestClient& client = run.attached(0);
   for (const char* command : {"write 0", "end 0", "flush 0 60000"}) client.must(command);
-  const pid_t server = run.region().server.pid;
+  const pid_t server = run.region().server_pid;
   std::ifstream status("/proc/" + std::to_string(server) + "/status");
   std::string ignored;
   while (std::getline(status, ignored) && ignored.rfind("SigIgn:", 0) != 0) {
@@ -265,7 +265,7 @@ TEST_CASE("another version of the configuration is refused while the server of t
   run.folder().write("run.xml", Run::xml("<clients count='3'/>"));
   const Answer other = run.client(1)("init 1");
   CHECK(other.code == DC_E_CONFIG_MISMATCH);
-  CHECK_THAT(other.sentence, Catch::Contains("(process " + std::to_string(run.region().server.pid)) &&
+  CHECK_THAT(other.sentence, Catch::Contains("(process " + std::to_string(run.region().server_pid)) &&
                                  Catch::Contains("was started with another version of " + run.config()));
 }
 

@@ -136,9 +136,9 @@ TEST_CASE(
     s.must(s.step(0), "step 0");
     const auto regions = shm::find_regions(shm::job_prefix());
     s.expect(regions.size() == 1, "one region");
-    limit_files(regions.at(0).server.pid, 64 * 1024);
+    limit_files(regions.at(0).server_pid, 64 * 1024);
     s.expect(s.step(1) == DC_E_EARLIER_IO && says("ulimit -f"), "the step that is too large");
-    limit_files(regions.at(0).server.pid, RLIM_INFINITY);
+    limit_files(regions.at(0).server_pid, RLIM_INFINITY);
     s.must(s.step(2), "step 2");
     s.must(dc_finalize(), "dc_finalize");
   });

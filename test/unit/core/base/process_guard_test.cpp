@@ -9,7 +9,6 @@
 
 #include <cerrno>
 
-#include "core/base/process.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::test::TempFolder;
@@ -73,55 +72,4 @@ TEST_CASE("signals that were blocked or pending before stay so") {
 TEST_CASE("errors that come from a limit name it") {
   CHECK(damaris::text_of_errno(EFBIG) == "File too large (the limit of a file's size, see ulimit -f)");
   CHECK(damaris::text_of_errno(EMFILE).find("ulimit -n") != std::string::npos);
-}
-
-namespace {
-
-// A process that lives until it is ended.
-struct Sleeper {
-  Sleeper() : pid(::fork()) {
-    if (pid != 0) return;
-    while (true) ::pause();
-  }
-  ~Sleeper() { end(); }
-  void end() {
-    if (pid == 0) return;
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    pid = 0;
-  }
-  pid_t pid;
-};
-
-}  // namespace
-
-TEST_CASE("a watch whose descriptor the program has closed, or uses for a file of its own, still gives the right answer",
-          "[unpromised]") {
-  for (const bool reused : {false, true}) {
-    Sleeper sleeper;
-    const int free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    ::close(free);  // the number that the watch gets
-    int theirs = -1;
-    {
-      const damaris::ProcessWatch watch({sleeper.pid, 0});
-      REQUIRE(watch.alive());
-      ::close(free);
-      if (reused) REQUIRE((theirs = ::open("/dev/zero", O_RDONLY | O_CLOEXEC)) == free);
-      CHECK(watch.alive());
-      sleeper.end();
-      CHECK_FALSE(watch.alive());
-    }
-    if (reused) CHECK(::close(theirs) == 0);
-  }
-}
-
-TEST_CASE("a process without free descriptors does not take a living process for dead", "[unpromised]") {
-  Sleeper sleeper;
-  const int ended = in_child([&] {
-    const damaris::ProcessId process = {sleeper.pid, 0};
-    limit(RLIMIT_NOFILE, 0);
-    const damaris::ProcessWatch watch(process);
-    return damaris::is_alive(process) && watch.alive() ? 0 : 1;
-  });
-  CHECK(ended == 0);
 }

@@ -15,7 +15,7 @@ namespace damaris::shm {
 
 inline bool exists(const std::string& name) { return ::access(("/dev/shm" + name).c_str(), F_OK) == 0; }
 
-// A region whose server has died: made here, then given the identity of a process that cannot be.
+// A region whose server has died: made here, and released without being removed.
 struct DeadRegion {
   explicit DeadRegion(bool with_data, int servers = 1, const RunKey& key = "dead") {
     RegionSpec spec;
@@ -28,7 +28,6 @@ struct DeadRegion {
     const LaneSpan span = region.span(0);
     Arena arena(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
     if (with_data) arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(BlockState::published));
-    region.header().server_pid = 0x7ffffff0;
     region.memory().release_name();
   }
   ~DeadRegion() { ::unlink(("/dev/shm" + name).c_str()); }

@@ -140,7 +140,6 @@ struct HalfAttended {
       arena.try_reserve(pages * kPage - kLine)->state.store(static_cast<std::uint32_t>(BlockState::published));
     region.slot(0).state.store(static_cast<std::uint32_t>(SlotState::attached));
     region.slot(1).state.store(static_cast<std::uint32_t>(second));
-    region.header().server_pid = 0x7ffffff0;
     region.memory().release_name();
   }
   ~HalfAttended() { ::unlink(path().c_str()); }
@@ -190,6 +189,10 @@ TEST_CASE("a region that a server left unfinished is removed, one that is being 
   const auto bytes = static_cast<off_t>(GENERATE(std::size_t{0}, sizeof(RegionHeader) - 1, std::size_t{1} << 20));
   const int maker = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
   REQUIRE(::ftruncate(maker, bytes) == 0);
+  struct flock part = {};
+  part.l_type = F_WRLCK;
+  part.l_len = 1;
+  REQUIRE(::fcntl(maker, F_OFD_SETLK, &part) == 0);
   clear_dead_regions("dead", StalePolicy::discard);
   CHECK(exists(name));
   ::close(maker);
@@ -209,7 +212,8 @@ TEST_CASE("a dead region that cannot be read is refused by default, naming it, a
   CHECK(error.code() == DC_E_STALE_REGION);
   CHECK_THAT(error.sentence(), Catch::Contains("no process uses the region " + dead.name) && Catch::Contains("stale=\"discard\""));
   {
-    const auto user = SharedMemory::open(dead.name, 1);
+    auto user = SharedMemory::open(dead.name, 1);
+    REQUIRE(user.try_lock(kClientParts));
     clear_dead_regions("dead", StalePolicy::discard);
     CHECK(exists(dead.name));
   }
@@ -324,21 +328,10 @@ TEST_CASE("a run is identified by the folder of its output, whatever path leads 
   CHECK(key("") != key(folder.file("real/x")));
 }
 
-TEST_CASE("a region whose server this process cannot see is alive as long as the server holds its part") {
-  RegionSpec spec;
-  spec.name = region_name("unseen", make_nonce(), 0, 0);
-  Region region = Region::create(spec);
-  region.header().server_pid = 0x7ffffff0;
-  region.header().server_space = 12;  // of no namespace
-  CHECK(find_regions(region_prefix("unseen")).at(0).alive);
-  region.memory().unlock(kServerPart);
-  CHECK_FALSE(find_regions(region_prefix("unseen")).at(0).alive);
-}
-
-TEST_CASE("a dead server's region that another process holds is not removed") {
+TEST_CASE("a dead server's region that another process recovers is not removed") {
   const DeadRegion dead(true);
   auto holder = SharedMemory::open(dead.name, 1);
-  REQUIRE(holder.try_lock(kServerPart));
+  REQUIRE(holder.try_lock(kTakeoverPart));
   CHECK(error_of([] { clear_dead_regions("dead", StalePolicy::discard); }).code() == DC_E_REGION_IN_USE);
   CHECK(exists(dead.name));
 }

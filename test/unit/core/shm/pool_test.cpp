@@ -1,6 +1,5 @@
 #include "core/shm/pool.hpp"
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
+#include "core/shm/region_names.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -23,20 +23,21 @@ constexpr std::uint64_t kBytes = 64 * 1024;
 // A pool in memory that children share.
 class SharedPool {
  public:
-  SharedPool()
-      : memory_(static_cast<std::byte*>(::mmap(nullptr, kAll, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+  SharedPool() {
     new (&lane()) LaneHeader{};
     make_pool(pool(), base(), kBytes, &lane());
   }
-  ~SharedPool() { ::munmap(memory_, kAll); }
-  SharedPool(const SharedPool&) = delete;
-  SharedPool& operator=(const SharedPool&) = delete;
 
-  PoolHeader& pool() { return *reinterpret_cast<PoolHeader*>(memory_); }
-  LaneHeader& lane() { return *reinterpret_cast<LaneHeader*>(memory_ + kPoolBytes); }
-  std::byte* base() { return memory_ + kPoolBytes + kLaneBytes; }
+  SharedMemory& memory() { return memory_; }
+  PoolHeader& pool() { return *reinterpret_cast<PoolHeader*>(memory_.data()); }
+  LaneHeader& lane() { return *reinterpret_cast<LaneHeader*>(memory_.data() + kPoolBytes); }
+  std::byte* base() { return memory_.data() + kPoolBytes + kLaneBytes; }
   Arena arena() { return Arena::existing(base(), kBytes, &lane()); }
-  PooledArena client(std::uint32_t owner) { return {arena(), &pool(), owner, 100}; }
+  // In this process, which lives.
+  PooledArena client(std::uint32_t owner) {
+    memory_.try_lock(kClientParts + owner);
+    return {arena(), &pool(), memory_, owner, 100};
+  }
   void release(BlockHeader* block) {
     release_block(*block, block->size_bytes, lane(), kBytes,
                   static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(block) - base()));
@@ -58,8 +59,17 @@ class SharedPool {
  private:
   static constexpr std::size_t kPoolBytes = round_up(sizeof(PoolHeader), kPage), kLaneBytes = round_up(sizeof(LaneHeader), kPage);
   static constexpr std::size_t kAll = kPoolBytes + kLaneBytes + kBytes;
-  std::byte* memory_;
+  SharedMemory memory_ = SharedMemory::create(region_name("unit", make_nonce(), 0, 0), kAll, kAll);
 };
+
+constexpr std::uint64_t kPart = kClientParts + 20;
+
+// In a child: what it holds its part of until it dies.
+SharedMemory locked(SharedPool& shared) {
+  SharedMemory mine = SharedMemory::open(shared.memory().name(), 1);
+  mine.try_lock(kPart);
+  return mine;
+}
 
 // A process that takes the lock of a pool and stands still until it dies.
 class LockHolder {
@@ -69,7 +79,8 @@ class LockHolder {
     REQUIRE(::pipe(ready) == 0);
     child_ = ::fork();
     if (child_ == 0) {
-      const PoolLock lock(shared.pool(), this_process(), 0);
+      const SharedMemory mine = locked(shared);
+      const PoolLock lock(shared.pool(), mine, kPart, 0);
       (void)!::write(ready[1], "x", 1);
       for (;;) ::pause();
     }
@@ -120,7 +131,8 @@ TEST_CASE("a pool whose owner dies with the lock is rebuilt from the blocks: wha
   PooledArena survivor = shared.client(0);
   BlockHeader* before = survivor.try_reserve(1000);
   shared.in_a_process_that_dies([&] {
-    auto* lock = new PoolLock(shared.pool(), this_process(), 0);  // never unlocked
+    auto* mine = new SharedMemory(locked(shared));
+    auto* lock = new PoolLock(shared.pool(), *mine, kPart, 0);  // never unlocked
     Arena arena = shared.arena();
     arena.resume(shared.pool().state, shared.pool().index);
     arena.set_owner(1);
@@ -164,7 +176,7 @@ TEST_CASE("a stopped owner of the lock makes the others wait for a while, not fo
   LockHolder holder(shared);
   PooledArena client = shared.client(0);
   CHECK(client.try_reserve(100) == nullptr);
-  CHECK_FALSE(reclaim(shared.pool(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
+  CHECK_FALSE(reclaim(shared.pool(), shared.memory(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
   holder.die();
   CHECK(client.try_reserve(100) != nullptr);
 }
@@ -212,7 +224,7 @@ TEST_CASE("what a dead client had reserved is released, except what the server h
   BlockHeader* answered = dead.try_reserve(400);
   taken->state = static_cast<std::uint32_t>(BlockState::published);
   answered->state = static_cast<std::uint32_t>(BlockState::answered);
-  CHECK(reclaim(shared.pool(), shared.arena(), 7, [&](const BlockHeader& block) { return &block == taken; }));
+  CHECK(reclaim(shared.pool(), shared.memory(), shared.arena(), 7, [&](const BlockHeader& block) { return &block == taken; }));
   CHECK(living.used_bytes() == taken->size_bytes + others->size_bytes);
   bool comes_back = false;
   while (BlockHeader* block = living.try_reserve(200)) comes_back = comes_back || block == reserved;
@@ -231,7 +243,8 @@ TEST_CASE("clients that are killed at any instruction leave a pool in which noth
     shared.lane().head = 0;
     const pid_t child = ::fork();
     if (child == 0) {
-      PooledArena client = shared.client(1);
+      const SharedMemory mine = locked(shared);
+      PooledArena client(shared.arena(), &shared.pool(), mine, kPart - kClientParts, 100);
       std::mt19937 sizes(static_cast<unsigned>(round));
       for (BlockHeader* last = nullptr;;) {
         BlockHeader* block = client.try_reserve(sizes() % 4'000);
@@ -245,7 +258,8 @@ TEST_CASE("clients that are killed at any instruction leave a pool in which noth
     ::kill(child, SIGKILL);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
     orphans += shared.pool().owner != 0 ? 1 : 0;
-    REQUIRE(reclaim(shared.pool(), shared.arena(), 1, [](const BlockHeader&) { return false; }));
+    REQUIRE(
+        reclaim(shared.pool(), shared.memory(), shared.arena(), kPart - kClientParts, [](const BlockHeader&) { return false; }));
     REQUIRE(survivor.used_bytes() == mine->size_bytes);
     survivor.cancel(*mine);
     REQUIRE(survivor.largest_hole_bytes() == kBytes - kLongestHeader);

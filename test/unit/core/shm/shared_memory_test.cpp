@@ -132,12 +132,44 @@ TEST_CASE("a held part stays held when its process opens and closes the object a
   { const auto again = SharedMemory::open(name, 1); }
   ::close(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC));
   auto other = SharedMemory::open(name, 1);
-  CHECK(other.is_locked_elsewhere(kServerPart));
+  CHECK(other.is_held(kServerPart));
   CHECK_FALSE(other.try_lock(kServerPart));
-  CHECK_FALSE(memory.is_locked_elsewhere(kServerPart));
-  CHECK(in_child([&] { return SharedMemory::open(name, 1).is_locked_elsewhere(kServerPart); }));
+  CHECK(memory.is_held(kServerPart));
+  CHECK_FALSE(memory.try_lock(kServerPart));  // nor by another thread of its process
+  CHECK(in_child([&] { return SharedMemory::open(name, 1).is_held(kServerPart); }));
   memory.unlock(kServerPart);
+  CHECK_FALSE(memory.is_held(kServerPart));
   CHECK(other.try_lock(kServerPart));
+  CHECK(memory.is_held(kServerPart));
+}
+
+TEST_CASE("a forked child holds no part of its parent's, though it keeps the mapping") {
+  const std::string name = fresh_name();
+  int held[2], go[2];
+  REQUIRE((::pipe(held) == 0 && ::pipe(go) == 0));
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    auto made = SharedMemory::create(name, kPage, kPage);
+    made.release_name();
+    auto opened = SharedMemory::open(name, 1);
+    (void)opened.try_lock(kClientParts);
+    char byte = 0;
+    if (::fork() == 0) {
+      ::close(go[1]);
+      (void)!::write(held[1], "x", 1);
+      (void)!::read(go[0], &byte, 1);  // until the test ends
+      ::_exit(static_cast<int>(made.data()[0]) + static_cast<int>(opened.data()[0]));
+    }
+    ::kill(::getpid(), SIGKILL);
+  }
+  char byte = 0;
+  REQUIRE(::read(held[0], &byte, 1) == 1);
+  REQUIRE(::waitpid(parent, nullptr, 0) == parent);
+  const auto memory = SharedMemory::open(name, 1);
+  CHECK_FALSE(memory.is_held(kServerPart));
+  CHECK_FALSE(memory.is_held(kClientParts));
+  SharedMemory::remove(name);
+  for (const int end : {held[0], held[1], go[0], go[1]}) ::close(end);
 }
 
 TEST_CASE("memory without a name belongs to this process alone: a fork gets a copy") {
