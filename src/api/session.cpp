@@ -19,7 +19,7 @@
 #include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/base/thread_state_guard.hpp"
-#include "core/shm/frontier.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::api {
 namespace {

@@ -7,10 +7,9 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/nearest.hpp"
-#include "core/shm/frontier.hpp"
-#include "core/shm/given_up.hpp"
 #include "core/shm/mailbox.hpp"
 #include "core/shm/server_log.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::client {
 namespace {

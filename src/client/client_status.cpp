@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "client/client.hpp"
-#include "core/shm/frontier.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::client {
 

@@ -5,10 +5,8 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/frontier.hpp"
-#include "core/shm/omission.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/states.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::server {
 namespace {
@@ -71,44 +69,24 @@ void Adoption::take_spilled(bool give_up_missing) {
   failures_.record(DC_E_IO, what + ", and are given up");
 }
 
-// Restores the facts that the dead server recorded besides the blocks. A step whose writes were all refused has left nothing else.
+// Restores what the dead server and its clients recorded besides the blocks. A step whose writes were all refused has left nothing else.
 void Adoption::restore_open_steps() {
-  for (const shm::KnownStep& known : shm::known_open_steps(region_.header(), settled_)) {
-    Step& step = ledger_.open(known.step);
-    if (known.time) step.set_time(*known.time);
-    if (known.lacks_writes) step.record_loss(kLacksWrites);
-  }
-  for (const std::int64_t step : shm::omitted_steps(region_.header(), settled_)) ledger_.open(step);
-  restore_overflow(shm::overflow_steps(region_.header(), settled_));
-}
-
-// What the dead server could not list, as too many steps were open. Steps with data are found by their blocks.
-void Adoption::restore_overflow(const shm::OverflowSteps& overflow) {
-  constexpr std::int64_t kMost = 4096;
-  if (overflow.first > overflow.last) return;
-  if (overflow.may_have_times)
-    log_line(
-        LogLevel::warning,
-        format("of steps from {} to {} the physical time is lost where they had one and the manifest gives none: more steps were "
-               "open than the dead server could list",
-               overflow.first, overflow.last));
-  if (!overflow.may_lack_writes) return;
-  for (std::int64_t step = overflow.first; step <= overflow.last && step - overflow.first < kMost; ++step)
-    if (!settled_.contains(step)) ledger_.open(step);
-  if (overflow.last - overflow.first >= kMost)
+  const shm::RegionHeader& header = region_.header();
+  for (const auto& [step, time] : shm::known_times(header)) ledger_.open(step).set_time(time);
+  for (const std::int64_t step : shm::omitted_steps(header)) ledger_.open(step);
+  omitted_until_ = shm::omitted_until(header);
+  if (omitted_until_ != shm::kNoStep)
     log_line(LogLevel::warning,
-             format("of some steps from {} to {} writes were left out for want of room; not all of them are recorded",
-                    overflow.first, overflow.last));
+             format("of steps up to {} writes were left out for want of room; those of which nothing else is left "
+                    "are not recorded",
+                    omitted_until_));
 }
 
 // A loss whose step is unknown counts against every step. Only the clients knew which variables were omitted.
 void Adoption::restore(Step& step) {
   if (!lost_sentence_.empty()) step.record_loss(lost_sentence_);
-  shm::RegionHeader& header = region_.header();
-  const shm::OverflowSteps overflow = shm::overflow_steps(header, settled_);
-  const bool is_in_overflow = step.step() >= overflow.first && step.step() <= overflow.last;
-  if (is_in_overflow && overflow.may_lack_writes) step.record_loss(kLacksWrites);
-  const shm::Omission omission = shm::omission_of(header, step.step());
+  const shm::Omission omission = shm::omission_of(region_.header(), step.step());
+  if (step.step() <= omitted_until_ || omission.is_of(step.step())) step.record_loss(kLacksWrites);
   for (const model::Variable& variable : model_.variables) {
     const bool skipped = variable.on_full == model::OnFull::skip && omission.skips(variable.priority);
     if (variable.enabled && (omission.drops() || skipped)) step.refuse(variable.id, omission.drops());

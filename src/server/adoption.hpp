@@ -10,9 +10,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/shm/frontier.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/steps.hpp"
 #include "server/failures.hpp"
 #include "server/intake.hpp"
 #include "server/ledger.hpp"
@@ -49,7 +48,6 @@ class Adoption {
   void take_spilled(bool give_up_missing);
   Spill::Verdict take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
   void restore_open_steps();
-  void restore_overflow(const shm::OverflowSteps& overflow);
   bool release_spilled(const Member& member, const Lane& lane, const shm::Message& message);
   void take_append(Member& keeper, const shm::BlockHeader& block, std::uint64_t place, const TakeBlock& take_block);
   void take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& take_block);
@@ -61,6 +59,7 @@ class Adoption {
   const VariableInfos& infos_;
   Failures& failures_;
   shm::SettledSteps settled_;
+  std::int64_t omitted_until_ = shm::kNoStep;  // steps up to this one may lack writes
   std::uint64_t given_up_ = 0;
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps_;
   std::string lost_sentence_;  // describes lost datasets whose steps are unknown

@@ -4,8 +4,6 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
-#include "core/shm/frontier.hpp"
-#include "core/shm/given_up.hpp"
 #include "server/intake_side.hpp"
 
 namespace damaris::server {
@@ -221,10 +219,9 @@ void IntakeSide::take(StepProcessed& answer) {
   add_to_totals(result);
   all_durable_ &= result.durable;
   if (!result.durable && !adoption_) {
-    shm::record_given_up(region_->header(), answer.step, last_given_up_, given_up_runs_);
+    shm::give_up(region_->header(), answer.step, given_up_);
     newest_given_up_ = answer.step;
   }
-  last_given_up_ = !result.durable;
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
   release(answer.step, result.durable, result.recorded);

@@ -1,12 +1,11 @@
 #include "server/intake_side.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/shm/doorbell.hpp"
-#include "core/shm/frontier.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/states.hpp"
 
@@ -126,7 +125,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
       return take_refusal(member, lane, message);
     case shm::MessageKind::set_time:
       ledger_.open(message.step).set_time(message.time);
-      return shm::record_time(region_->header(), message.step, message.time);
+      return record_time(message);
     case shm::MessageKind::flush:
     case shm::MessageKind::read:
     case shm::MessageKind::last_step:
@@ -141,11 +140,18 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
   }
 }
 
+void IntakeSide::record_time(const shm::Message& message) {
+  const std::int64_t lost = shm::record_time(region_->header(), message.step, message.time);
+  if (lost != shm::kNoStep && !std::exchange(times_lost_, true))
+    log_line(LogLevel::warning, format("more than {} steps with physical times are open: a recovery would not know that of step {}",
+                                       shm::kTimes, lost));
+}
+
 void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& message) {
   if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
   const bool drops = message.kind == shm::MessageKind::dropped;
   ledger_.open(message.step).refuse(message.name, drops);
-  shm::record_omission(region_->header(), message.step);
+  shm::omit(region_->header(), message.step, shm::Omission::one_write(message.step));
   region_->header().left_out.fetch_add(message.count, std::memory_order_relaxed);
   log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", message.step, message.count,
                                      model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));

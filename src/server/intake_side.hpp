@@ -99,6 +99,7 @@ class IntakeSide {
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
   void take_read_request(Member& member, Lane& lane, const shm::Message& message);
+  void record_time(const shm::Message& message);
   void take_refusal(Member& member, Lane& lane, const shm::Message& message);
   void take_block(Member& member, const Lane& lane, const shm::Message& message);
   void take_of_log(Member& member, Lane& lane, const shm::Message& message);
@@ -156,8 +157,8 @@ class IntakeSide {
   bool all_servers_left_ = false;
   std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;
-  bool all_durable_ = true, last_given_up_ = false;
-  std::uint64_t given_up_runs_ = 0;  // of steps
+  bool all_durable_ = true, times_lost_ = false;
+  std::uint64_t given_up_ = 0;  // steps
   std::int64_t newest_given_up_ = shm::kNoStep;
   bool leaves_steps_ = false;
   Deadline attach_deadline_;

@@ -12,8 +12,6 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
-#include "core/shm/given_up.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/states.hpp"
 #include "server/server.hpp"
 
@@ -62,7 +60,7 @@ Leftover describe(const shm::Region& region, const model::Model& model) {
   found.spill_file = region.spill_file();
   found.spilled = header.spilled_blocks.load(std::memory_order_relaxed);
   found.datasets += found.spilled;
-  found.losses = shm::losses_of(header);
+  found.lost = shm::lost_steps(header);
   found.living_clients = region.living_clients();
   return found;
 }
@@ -172,7 +170,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
     result = store(region, model, basename, give_up_spilled, recovery);
   } catch (const Error& error) {
     // The storage of several servers may still have to record what it had stored, and any storage what it had given up.
-    if (region->unreleased_blocks() > 0 || before.losses.any() || region->header().server_count > 1) throw;
+    if (region->unreleased_blocks() > 0 || before.lost || region->header().server_count > 1) throw;
     log_line(LogLevel::info, format("there was nothing to store in {}: {}", name, error.what()));
   }
   recovery.left = region->unreleased_blocks();

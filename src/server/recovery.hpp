@@ -12,8 +12,8 @@
 
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
-#include "core/shm/losses.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::server {
 
@@ -27,7 +27,7 @@ struct Leftover {
   std::uint64_t append_bytes = 0;              // of them
   std::uint64_t bytes = 0;                     // of the datasets that are not spilled
   std::int64_t first_step = 0, last_step = 0;  // of the datasets that are not spilled
-  shm::Losses losses;                          // which a recovery records
+  std::optional<shm::StepRange> lost;          // which a recovery records
   std::vector<std::int32_t> living_clients;    // processes that may still publish
 };
 

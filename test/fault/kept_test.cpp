@@ -1,8 +1,8 @@
 // A file system that refuses to store and goes on refusing: what clients have written stays, and is stored in the end or left to recovery.
 #include "api/detached/recover.hpp"
 #include "core/base/clock.hpp"
-#include "core/shm/frontier.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/steps.hpp"
 #include "disk_run.hpp"
 
 namespace damaris::test {

@@ -9,11 +9,10 @@
 #include "core/shm/arena.hpp"
 #include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
-#include "core/shm/losses.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/steps.hpp"
 #include "fuzz.hpp"
 
 using namespace damaris;
@@ -193,8 +192,8 @@ void look_at(const shm::Region& region) {
   look_at_variables(region.variables());
   shm::busy_with(region.header());
   region.unreleased_blocks();
-  shm::losses_of(region.header());
-  require(shm::overflow_steps(region.header(), shm::kNoStep).last <= shm::kHighestStep, "crowded steps are steps");
+  require(shm::lost_steps(region.header()).value_or(shm::StepRange()).last <= shm::kHighestStep, "lost steps are steps");
+  shm::known_times(region.header());
   for (std::uint32_t client = 0; client < region.client_count(); ++client)
     for (std::uint32_t mails = 0; mails < 2 * shm::kMails; ++mails)
       if (!shm::try_take_mail(region.slot(client))) break;

@@ -5,12 +5,10 @@
 #include <new>
 
 #include "core/shm/doorbell.hpp"
-#include "core/shm/frontier.hpp"
-#include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/states.hpp"
+#include "core/shm/steps.hpp"
 #include "model/common.hpp"
 
 namespace damaris::explorer {
@@ -251,10 +249,8 @@ class SignScenario : public Bare {
 class FactsScenario : public Bare {
  public:
   FactsScenario(std::byte* memory, int) : Bare(memory) {
-    shm::clear_open_steps(region_);
-    region_.last_processed.store(shm::kNoStep);
-    region_.releasing.store(shm::kNoStep);
-    shm::record_time(region_, 0, 1.0);
+    shm::clear_steps(region_);
+    for (std::int64_t step = 0; step < kStep; ++step) shm::record_time(region_, step, 1.0);
     region_.last_processed.store(0);
   }
   std::vector<std::function<void()>> threads() override {
@@ -264,25 +260,51 @@ class FactsScenario : public Bare {
     }};
   }
   void check_end() override {
-    const auto known = shm::known_open_steps(region_, shm::settled_steps(region_));
-    for (const shm::KnownStep& step : known)
-      expect(step.step == kStep && step.time.value_or(2.0) == 2.0, "a time is of its own step");
-    expect(lane_->tail.load() == 0 || (known.size() == 1 && known[0].time),
-           "what a message has brought is noted once it is out of its lane");
+    bool is_known = false;
+    for (const auto& [step, time] : shm::known_times(region_)) {
+      expect(time == (step == kStep ? 2.0 : 1.0), "a time is of its own step");
+      is_known = is_known || step == kStep;
+    }
+    expect(lane_->tail.load() == 0 || is_known, "what a message has brought is noted once it is out of its lane");
   }
 
  private:
-  static constexpr std::int64_t kStep = shm::kOpenSteps;
+  static constexpr std::int64_t kStep = shm::kTimes;
 };
 
-// The server gives up two steps for which there is no entry: the oldest run goes into the range, under the eyes of a client that asks about
-// one of its steps, or about one that was stored.
+// Two clients omit writes of steps that share a word; the first may be killed.
+class OmissionsScenario : public Bare {
+ public:
+  OmissionsScenario(std::byte* memory, bool later) : Bare(memory), steps_{later ? kLater : 0, later ? 0 : kLater} {
+    shm::clear_steps(region_);
+  }
+  std::vector<std::function<void()>> threads() override {
+    return {[this] { omit(0); }, [this] { omit(1); }};
+  }
+  void check_end() override {
+    const auto is_known = [&](std::int64_t step) {
+      return shm::omission_of(region_, step).is_of(step) || step <= shm::omitted_until(region_);
+    };
+    for (int i : {0, 1})
+      expect((region_.left_out.load() >> i & 1) == 0 || is_known(steps_[i]), "a recovery knows of each step that lacks writes");
+  }
+
+ private:
+  void omit(int client) {
+    shm::omit(region_, steps_[client], shm::Omission::drop(steps_[client]));
+    region_.left_out.fetch_add(1u << client, std::memory_order_release);
+  }
+  static constexpr int kLater = shm::kOmissions;
+  const std::int64_t steps_[2];
+};
+
+// The server gives up two steps for which there is no entry: the oldest ones go into the range, under the eyes of a client that asks about
+// one of them, or about one that was stored.
 class GivenUpScenario : public Bare {
  public:
   GivenUpScenario(std::byte* memory, bool stored) : Bare(memory), stored_(stored) {
-    shm::clear_given_up(region_);
-    for (std::int64_t run = 0; run < static_cast<std::int64_t>(shm::kGivenUp); ++run)
-      shm::record_given_up(region_, 2 * run, false, runs_);
+    shm::clear_steps(region_);
+    for (std::int64_t step = 0; step < static_cast<std::int64_t>(shm::kGivenUp); ++step) shm::give_up(region_, 2 * step, count_);
   }
   std::vector<std::function<void()>> threads() override {
     return {[this] { give_up(); }, [this] { ask(); }};
@@ -290,18 +312,18 @@ class GivenUpScenario : public Bare {
 
  private:
   void give_up() {
-    shm::record_given_up(region_, 1000, false, runs_);
-    shm::record_given_up(region_, 1001, true, runs_);
+    shm::give_up(region_, 1000, count_);
+    shm::give_up(region_, 1001, count_);
   }
   void ask() {
     if (stored_)
-      expect(!shm::is_given_up(region_, 1), "a step that was stored between two runs is not given up");
+      expect(!shm::is_given_up(region_, 5), "a step that was stored between two of the last ones is not given up");
     else
       expect(shm::is_given_up(region_, 0), "a step that was given up stays so");
   }
 
   const bool stored_;
-  std::uint64_t runs_ = 0;
+  std::uint64_t count_ = 0;
 };
 
 class ReadyScenario : public Bare {
@@ -365,6 +387,7 @@ class ReportsScenario : public Bare {
 
 Make mail_before(Sign sign) { return maker<SignScenario>(sign); }
 Make facts() { return maker<FactsScenario>(0); }
+Make omissions(bool later_dies) { return maker<OmissionsScenario>(later_dies); }
 Make given_up(bool stored) { return maker<GivenUpScenario>(stored); }
 Make ready() { return maker<ReadyScenario>(0); }
 Make lane(int events) { return maker<LaneScenario>(events); }

@@ -115,6 +115,14 @@ TEST_CASE("a server that is killed at any access leaves no step with the time of
   check_all("facts", facts(), options);
 }
 
+TEST_CASE("a client that is killed while it omits writes leaves no step of which a recovery does not know that it lacks some") {
+  Options options;
+  options.mortal = {0};
+  options.delays = true;
+  check_all("omissions", omissions(false), options);
+  check_all("omissions of a later step", omissions(true), options);
+}
+
 TEST_CASE("a step that was given up counts as that at every moment, also while later ones push it out of its entry") {
   check_all("given up", given_up(false));
 }

@@ -68,6 +68,8 @@ Make round_trip();
 Make settling();
 // A server notes facts about an open step in the place of an old one. To be killed.
 Make facts();
+// Two clients omit writes of steps that share a word. To be killed: the first, whose step is the earlier or the later one.
+Make omissions(bool later_dies);
 // A server gives up steps while a client asks about one: about one that was given up before, or one that was stored.
 Make given_up(bool stored);
 // The region is made ready, and read.

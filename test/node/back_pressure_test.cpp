@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "codec/checksum.hpp"
-#include "core/shm/omission.hpp"
+#include "core/shm/steps.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -199,6 +199,7 @@ TEST_CASE("a decision belongs to one step, and of the steps that share its word 
   shm::omit(header, 5, skip);
   CHECK(shm::omission_of(header, later).drops());
   CHECK_FALSE(shm::omission_of(header, 5).skips(0));
+  CHECK(shm::omitted_until(header) == 5);
 }
 
 TEST_CASE("a full buffer spills blocks, even of the open step; what was spilled is stored, and the file is removed") {

@@ -1,4 +1,4 @@
-#include "core/shm/given_up.hpp"
+#include "core/shm/steps.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -246,7 +246,7 @@ TEST_CASE("last_durable does not pass a step that was given up while the storage
   CHECK(durable_after(0) == 0);
   CHECK(durable_after(1) == 0);
   CHECK(durable_after(2) == (owes_failure ? 0 : 2));
-  CHECK(shm::given_up_unrecorded(node.region().header()).any() == owes_failure);
+  CHECK(shm::lost_steps(node.region().header()).has_value() == owes_failure);
   CHECK(node.client(0).flush(2, 60'000).code == DC_OK);
   CHECK(durable_after(3) == 3);
 }

@@ -18,7 +18,6 @@
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
 #include "core/shm/arena.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::shm {
@@ -54,7 +53,7 @@ FoundRegion inspect(const std::string& name) {
   found.spill_file = region.spill_file();
   if (found.alive) return found;
   found.unreleased_blocks = region.unreleased_blocks();
-  found.losses = losses_of(header);
+  found.lost = lost_steps(header);
   found.living_clients = region.living_clients();
   return found;
 }
@@ -139,7 +138,7 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
         LogLevel::warning,
         format("{}, so the region stays; once it has ended, 'damaris recover {}' stores what is there", client, region.name));
   const std::string held = region.unreleased_blocks > 0 ? format("holds {} blocks", region.unreleased_blocks)
-                                                        : format("alone knows that {}", region.losses.text());
+                                                        : format("alone knows that {}", loss_text(*region.lost));
   throw Error(DC_E_REGION_IN_USE,
               format("{}; end it first, then run 'damaris recover {}', because the region {}", client, region.name, held));
 }
@@ -149,7 +148,7 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
     throw Error(DC_E_STALE_REGION,
                 format("the region {} of a dead server (pid {}) holds no block, but alone knows that {}; record that with 'damaris "
                        "recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to forget it",
-                       region.name, region.server_pid, region.losses.text(), region.name));
+                       region.name, region.server_pid, loss_text(*region.lost), region.name));
   throw Error(DC_E_STALE_REGION,
               format("the region {} of a dead server (pid {}) still holds {} blocks that were never stored; store them with "
                      "'damaris recover {}', or say <buffer stale=\"recover\">, or stale=\"discard\" to give them up",
@@ -171,7 +170,7 @@ void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const R
   log_line(LogLevel::warning,
            format("removing the region {} of a dead server{}{}", region.name,
                   region.unreleased_blocks > 0 ? format(", with {} blocks that it had not stored", region.unreleased_blocks) : "",
-                  region.losses.any() ? "; " + region.losses.text() : ""));
+                  region.lost ? "; " + loss_text(*region.lost) : ""));
   if (!region.spill_file.empty()) ::unlink(region.spill_file.c_str());
   SharedMemory::remove(region.name);
 }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/model/model.hpp"
-#include "core/shm/losses.hpp"
 #include "core/shm/region_names.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::shm {
 
@@ -28,12 +28,12 @@ struct FoundRegion {
   std::string simulation;
   std::uint64_t config_digest = 0, config_place = 0;
   std::size_t unreleased_blocks = 0;
-  Losses losses;           // count as data, because only a recovery records them
-  int servers = 1;         // of its run
-  std::string spill_file;  // "": none
+  std::optional<StepRange> lost;  // counts as data, because only a recovery records it
+  int servers = 1;                // of its run
+  std::string spill_file;         // "": none
   // Of a dead server: processes that may still publish.
   std::vector<std::int32_t> living_clients;
-  bool holds_data() const { return unreleased_blocks > 0 || losses.any(); }
+  bool holds_data() const { return unreleased_blocks > 0 || lost.has_value(); }
 };
 
 // A region that no process uses any more and that cannot be read; it may hold data.

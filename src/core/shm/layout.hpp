@@ -16,13 +16,12 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 16;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 17;                    // raised with every change of this file or of block.hpp
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
-inline constexpr std::uint64_t kOmissions = 16;   // clients of a node that are fewer steps apart omit the same writes
-inline constexpr std::uint64_t kOpenSteps = 256;  // open steps whose facts, besides their blocks, recovery finds in full
-
-inline constexpr std::uint64_t kGivenUp = 64;  // runs of steps that were given up, which a flush distinguishes from stored ones
+inline constexpr std::uint64_t kOmissions = 64;  // clients of a node that are fewer steps apart omit the same writes
+inline constexpr std::uint64_t kTimes = 64;      // open steps whose times recovery finds
+inline constexpr std::uint64_t kGivenUp = 16;    // steps that were given up, which a flush distinguishes from all stored ones
 
 enum class RegionState : std::uint32_t {
   making = 0,
@@ -32,16 +31,10 @@ enum class RegionState : std::uint32_t {
   lost = 4,     // a fault has ended the server, whether or not its process is alive: published blocks are left to recovery
 };
 
-// Facts about an open step besides its blocks (open_steps.hpp).
-struct OpenStep {
+// The physical time of an open step.
+struct StepTime {
   std::atomic<std::int64_t> step;
   std::atomic<double> time;
-  std::atomic<std::uint32_t> facts;
-};
-
-// Every `stride`-th step from first to last (given_up.hpp).
-struct StepRun {
-  std::atomic<std::int64_t> first, last, stride;
 };
 
 struct alignas(kLine) RegionHeader {
@@ -93,15 +86,14 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::uint64_t> busy_ns;                                              // in callbacks of plugins, up to the last step
   std::atomic<std::uint64_t> waited_ns;                                            // C adds: the time that clients waited for room
   std::int64_t serving_since_ns;                                                   // steady clock; constant after start-up
-  // C compare-exchanges: which writes of a step are omitted (omission.hpp). On separate lines, because every write may read it.
+  // C and S compare-exchange: which writes of a step are omitted (omission.hpp). On separate lines, because every write may read it.
   alignas(kLine) std::atomic<std::uint64_t> omissions[kOmissions];
+  // C and S compare-exchange, before the word: the highest step that has lost its word to another one, or found no room for it.
+  std::atomic<std::int64_t> omitted_until;
 
-  // S writes, recovery reads: facts about open steps; steps that found no free entry are merged into one range.
-  alignas(kLine) OpenStep open_steps[kOpenSteps];
-  std::atomic<std::int64_t> overflow_first, overflow_last;
-  std::atomic<std::uint32_t> overflow_facts;
-
-  // S writes, C reads: through frontier.hpp. kNoStep: none yet.
+  // What became of each step: through steps.hpp. kNoStep: none.
+  alignas(kLine) StepTime times[kTimes];  // S writes, recovery reads
+  // S writes, C reads.
   alignas(kLine) std::atomic<std::int64_t> last_complete;
   std::atomic<std::int64_t> last_processed;  // complete and stored, or its failure reported
   std::atomic<std::int64_t> last_durable;    // stored; earlier steps may have been given up
@@ -112,8 +104,8 @@ struct alignas(kLine) RegionHeader {
   std::atomic<char> busy_with[96];
 
   // S writes with release, before last_processed; C reads with acquire.
-  alignas(kLine) StepRun given_up[kGivenUp];
-  std::atomic<std::int64_t> given_up_first, given_up_last;  // of older ones; S writes relaxed: before the entry that it reuses
+  alignas(kLine) std::atomic<std::int64_t> given_up[kGivenUp];
+  std::atomic<std::int64_t> forgotten_first, forgotten_last;  // of older ones; S writes before the entry that it reuses
 };
 
 inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more

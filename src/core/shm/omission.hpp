@@ -1,14 +1,12 @@
 // What a node group omits from a step because its buffer is full: one word per step in the header, so that all clients of the group omit
 // the same.
-// Nothing but the word itself is read because of it: all accesses are relaxed.
-// Used by: client threads; recovery. A living server receives omissions as messages of its clients (open_steps.hpp).
+// Nothing but the word itself is read because of it, so accesses are relaxed.
+// Used by: client threads; the server, which receives omissions as messages of its clients; recovery (steps.hpp).
 // Before it: a client whose wait for room has timed out. After it: every write of that step, which reads one word.
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
-#include "core/shm/frontier.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
@@ -20,6 +18,8 @@ class Omission {
   static Omission skip(std::int64_t step, int priority) noexcept {
     return Omission(label(step) | (static_cast<std::uint64_t>(priority) + 1));
   }
+  // Of a write that its client has given up: others leave out nothing.
+  static Omission one_write(std::int64_t step) noexcept { return Omission(label(step)); }
   static Omission drop(std::int64_t step) noexcept { return Omission(label(step) | kDrop); }
 
   std::int64_t step() const noexcept { return static_cast<std::int64_t>(word_ >> kLabelShift) - 1; }
@@ -52,25 +52,25 @@ inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
   return found.is_of(step) ? found : Omission();
 }
 
+// Steps up to this one may have no word. First: a client may be killed in between.
+inline void note_lost_word(RegionHeader& header, std::int64_t step) noexcept {
+  std::int64_t last = header.omitted_until.load(std::memory_order_relaxed);
+  while (last < step && !header.omitted_until.compare_exchange_weak(last, step, std::memory_order_relaxed)) {
+  }
+}
+
 // Clients are rarely more than a few steps apart. A client that is kOmissions steps behind, or more, decides only for itself.
 inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noexcept {
   std::atomic<std::uint64_t>& word = omission_word(header, step);
   std::uint64_t before = word.load(std::memory_order_relaxed);
-  while (!omission.is_before(Omission(before))) {
-    const Omission next = Omission(before).is_of(step) ? Omission(before).with(omission) : omission;
-    if (word.compare_exchange_weak(before, next.word(), std::memory_order_relaxed)) return;
+  while (true) {
+    const Omission there(before);
+    if (omission.is_before(there)) return note_lost_word(header, step);
+    if (!there.is_of(step) && there.step() > header.last_processed.load(std::memory_order_relaxed))
+      note_lost_word(header, there.step());
+    const Omission next = there.is_of(step) ? there.with(omission) : omission;
+    if (word.compare_exchange_weak(before, next.word(), std::memory_order_release, std::memory_order_relaxed)) return;
   }
-}
-
-// The steps that were not settled and have an omission: at least the client that decided it omitted a write. A killed server may not have received
-// the message about it.
-inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header, const SettledSteps& settled) {
-  std::vector<std::int64_t> steps;
-  for (const std::atomic<std::uint64_t>& word : header.omissions)
-    if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step();
-        !settled.contains(step) && step <= kHighestStep)
-      steps.push_back(step);
-  return steps;
 }
 
 }  // namespace damaris::shm

@@ -11,11 +11,10 @@
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
-#include "core/shm/given_up.hpp"
 #include "core/shm/lane.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/states.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -80,12 +79,7 @@ void fill_header(RegionHeader& header, const RegionSpec& spec, const Geometry& g
   spec.simulation.copy(header.simulation, sizeof header.simulation - 1);
   spec.host.copy(header.host, sizeof header.host - 1);
   spec.spill.copy(header.spill, sizeof header.spill - 1);
-  header.last_complete.store(kNoStep, std::memory_order_relaxed);
-  header.last_processed.store(kNoStep, std::memory_order_relaxed);
-  header.last_durable.store(kNoStep, std::memory_order_relaxed);
-  clear_given_up(header);
-  header.releasing.store(kNoStep, std::memory_order_relaxed);
-  clear_open_steps(header);
+  clear_steps(header);
 }
 
 constexpr std::uint64_t kMostLanes = 1u << 24, kMostMessages = 1u << 24, kMostLogFiles = 1u << 24;
@@ -217,7 +211,8 @@ bool Region::load_constants() {
       constants_.ends % alignof(LogEnd) != 0 || constants_.log_files > kMostLogFiles)
     return false;
   if (!is_there(slots, constants_.clients * sizeof(ClientSlot)) || !is_there(spans, lanes * sizeof(LaneSpan)) ||
-      !is_there(constants_.pool, sizeof(PoolHeader)) || !is_there(constants_.ends, constants_.log_files * sizeof(LogEnd)))
+      (constants_.pool != 0 && !is_there(constants_.pool, sizeof(PoolHeader))) ||
+      !is_there(constants_.ends, constants_.log_files * sizeof(LogEnd)))
     return false;
   for (const Text& text : {xml, frame, rest, variables})
     if (!is_there(text.offset, text.bytes)) return false;

@@ -82,8 +82,8 @@ void list(const std::string& name) {
               found.host.c_str(), found.server_pid, found.folder.c_str());
   if (found.datasets > 0) std::printf("  %s\n", contents(found).c_str());
   if (found.appends > 0) std::printf("  %zu appends to logs, %s\n", found.appends, size_text(found.append_bytes).c_str());
-  if (found.losses.any()) std::printf("  %s, which perhaps nothing else records\n", found.losses.text().c_str());
-  if (found.datasets == 0 && found.appends == 0 && !found.losses.any()) std::printf("  nothing that was not stored\n");
+  if (found.lost) std::printf("  %s, which perhaps nothing else records\n", shm::loss_text(*found.lost).c_str());
+  if (found.datasets == 0 && found.appends == 0 && !found.lost) std::printf("  nothing that was not stored\n");
   for (const std::int32_t pid : found.living_clients) std::printf("  process %d is still a client and may publish more\n", pid);
 }
 

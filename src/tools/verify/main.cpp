@@ -66,7 +66,7 @@ std::string unstored(const shm::FoundRegion& region) {
   if (region.unreleased_blocks > 0)
     return format("{}: a dead server of this run left data in it; 'damaris recover {}' stores them", region.name, region.name);
   return format("{}: only this region of a dead server records that {}; 'damaris recover {}' records it", region.name,
-                region.losses.text(), region.name);
+                shm::loss_text(*region.lost), region.name);
 }
 
 // Names come from the manifest and from folders, which other users may have written.

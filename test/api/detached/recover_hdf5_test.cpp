@@ -1,8 +1,5 @@
 // What a recovery writes is what the dead server would have written: files, record, views.
-#include "core/shm/frontier.hpp"
-#include "core/shm/given_up.hpp"
 #include "core/shm/omission.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "recover.hpp"
 
@@ -155,11 +152,7 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   ::kill(region.server_pid, SIGKILL);
   wait_until_dead(region);
   run.drop(0);
-  {
-    shm::Region left = shm::Region::attach(region.name);
-    SECTION("as the server had heard") { shm::record_omission(left.header(), 5); }
-    SECTION("as the clients had decided") { shm::omit(left.header(), 5, shm::Omission::drop(5)); }
-  }
+  shm::omit(shm::Region::attach(region.name).header(), 5, GENERATE(shm::Omission::drop(5), shm::Omission::one_write(5)));
   Output output = damaris({"verify", "out/x"});
   INFO(output.text);
   CHECK(output.status == 1);
@@ -167,7 +160,7 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   CHECK_THAT(damaris({"verify", "--json", "out/x"}).text, Catch::Contains(region.name));
   output = damaris({"recover", "--list", region.name});
   CHECK(output.status == 0);
-  CHECK_THAT(output.text, Catch::Contains("writes of step 5 were left out") && !Catch::Contains("nothing that was not stored"));
+  CHECK_THAT(output.text, Catch::Contains("data of step 5 were left out") && !Catch::Contains("nothing that was not stored"));
   CHECK(TestClient(run.config())("init 0").code == DC_E_STALE_REGION);
   output = damaris({"recover", region.name});
   CHECK(output.status == 0);
@@ -190,10 +183,9 @@ TEST_CASE("recovery says which of the steps that were given up it has recorded, 
   const auto recovered = [&](std::int64_t durable, const std::vector<std::int64_t>& given_up) {
     {
       shm::Region left = shm::Region::attach(region.name);
-      std::uint64_t runs = 0;
-      shm::clear_given_up(left.header());
+      std::uint64_t count = 0;
       shm::publish_durable(left.header(), durable);
-      for (const std::int64_t step : given_up) shm::record_given_up(left.header(), step, false, runs);
+      for (const std::int64_t step : given_up) shm::give_up(left.header(), step, count);
     }
     const Output output = damaris({"recover", region.name});
     CHECK(output.status == 0);

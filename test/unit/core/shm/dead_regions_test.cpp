@@ -12,8 +12,6 @@
 #include <functional>
 
 #include "core/shm/arena.hpp"
-#include "core/shm/omission.hpp"
-#include "core/shm/open_steps.hpp"
 #include "core/shm/region.hpp"
 #include "dead_region.hpp"
 #include "support/errors.hpp"
@@ -52,7 +50,7 @@ TEST_CASE("rule 16: a dead job's region with data is refused by default, naming 
 
 TEST_CASE("a dead region without data whose server knew of refused writes is recovered, so that its step is recorded") {
   const DeadRegion dead(false);
-  record_omission(Region::attach(dead.name).header(), 7);
+  omit(Region::attach(dead.name).header(), 7, Omission::one_write(7));
   std::vector<std::string> recovered;
   clear_dead_regions("dead", StalePolicy::recover, [&](const std::string& region) { recovered.push_back(region); });
   CHECK(recovered == std::vector<std::string>{dead.name});
@@ -60,14 +58,10 @@ TEST_CASE("a dead region without data whose server knew of refused writes is rec
 
 TEST_CASE("rule 16: a dead region that alone knows of refused writes is refused by default, and given up with stale=discard") {
   const DeadRegion dead(false);
-  SECTION("as reported to its server") { record_omission(Region::attach(dead.name).header(), 7); }
-  SECTION("as decided by its clients, before it was reported to the server") {
-    Region region = Region::attach(dead.name);
-    omit(region.header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0)));
-  }
+  omit(Region::attach(dead.name).header(), 7, GENERATE(Omission::drop(7), Omission::skip(7, 0), Omission::one_write(7)));
   const Error error = error_of([] { clear_dead_regions("dead", StalePolicy::refuse); });
   CHECK(error.code() == DC_E_STALE_REGION);
-  CHECK_THAT(error.sentence(), Catch::Contains(dead.name) && Catch::Contains("writes of step 7 were left out") &&
+  CHECK_THAT(error.sentence(), Catch::Contains(dead.name) && Catch::Contains("data of step 7 were left out") &&
                                    Catch::Contains("'damaris recover " + dead.name + "'"));
   CHECK(exists(dead.name));
   clear_dead_regions("dead", StalePolicy::discard);
@@ -79,7 +73,6 @@ TEST_CASE("a physical time of a step without writes does not block a start, nor 
   {
     Region region = Region::attach(dead.name);
     record_time(region.header(), 8, 0.5);
-    record_omission(region.header(), 7);
     omit(region.header(), 7, Omission::drop(7));
     region.header().last_processed.store(7);
   }

@@ -1,0 +1,172 @@
+// What became of step k: how far a server's steps are and which one it is releasing; which ones it has given up, so that a flush takes none
+// of them for durable; the times of open steps, and which steps lack writes (omission.hpp), both for recovery.
+// Used by: the server's intake thread, the only writer but of omissions; clients; what looks at the region of a dead server.
+// Before it: the answer of the storage, and the reports about it in the mailboxes. After it: dc_flush, dc_status, recovery.
+//
+// What is read of a dead server needs no order, because the kernel has said that it is dead. It may have been killed between any two
+// stores, of which those with release keep the compiler from moving an earlier one behind them.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/format.hpp"
+#include "core/shm/layout.hpp"
+#include "core/shm/omission.hpp"
+
+namespace damaris::shm {
+
+inline void clear_steps(RegionHeader& header) noexcept {
+  for (auto* step : {&header.last_complete, &header.last_processed, &header.last_durable, &header.releasing, &header.omitted_until,
+                     &header.forgotten_first, &header.forgotten_last})
+    step->store(kNoStep, std::memory_order_relaxed);
+  for (StepTime& entry : header.times) entry.step.store(kNoStep, std::memory_order_relaxed);
+  for (auto& step : header.given_up) step.store(kNoStep, std::memory_order_relaxed);
+}
+
+// Of status only: nothing else is read because of it.
+inline void publish_complete(RegionHeader& header, std::int64_t step) noexcept {
+  if (step > header.last_complete.load(std::memory_order_relaxed)) header.last_complete.store(step, std::memory_order_relaxed);
+}
+// A client that sees these finds the reports about these steps in its mailbox.
+inline void publish_durable(RegionHeader& header, std::int64_t step) noexcept {
+  header.last_durable.store(step, std::memory_order_release);
+}
+inline void publish_processed(RegionHeader& header, std::int64_t step) noexcept {
+  header.last_processed.store(step, std::memory_order_release);
+}
+inline std::int64_t last_durable(const RegionHeader& header) noexcept {
+  return header.last_durable.load(std::memory_order_acquire);
+}
+inline std::int64_t last_processed(const RegionHeader& header) noexcept {
+  return header.last_processed.load(std::memory_order_acquire);
+}
+
+// Between these two a recovery knows that the step is stored, although not all of its blocks may be there any more. The second one comes
+// after publish_processed, so that there is no moment at which the step counts as neither.
+inline void begin_release(RegionHeader& header, std::int64_t step) noexcept {
+  header.releasing.store(step, std::memory_order_relaxed);  // each release of a block is a release of this, too
+}
+inline void end_release(RegionHeader& header) noexcept { header.releasing.store(kNoStep, std::memory_order_release); }
+
+// The steps that a server had stored when it died, in order; and one that it was releasing, which may come after steps that a recovery could
+// not store.
+struct SettledSteps {
+  bool contains(std::int64_t step) const noexcept { return step <= last_processed || step == releasing; }
+
+  std::int64_t last_processed = kNoStep, releasing = kNoStep;
+};
+inline SettledSteps settled_steps(const RegionHeader& header) noexcept {
+  return {header.last_processed.load(std::memory_order_relaxed), header.releasing.load(std::memory_order_relaxed)};
+}
+
+// Call it before the message that brought the time leaves its lane. Returns another open step, whose time is lost as more are open than
+// there are entries; else kNoStep.
+inline std::int64_t record_time(RegionHeader& header, std::int64_t step, double time) noexcept {
+  const auto step_of = [](const StepTime& entry) { return entry.step.load(std::memory_order_relaxed); };
+  StepTime* entry = std::find_if(std::begin(header.times), std::end(header.times), [&](auto& one) { return step_of(one) == step; });
+  if (entry == std::end(header.times))  // the lowest step is settled, or the oldest
+    entry = std::min_element(std::begin(header.times), std::end(header.times),
+                             [&](auto& one, auto& other) { return step_of(one) < step_of(other); });
+  const std::int64_t before = step_of(*entry);
+  if (before != step) entry->step.store(kNoStep, std::memory_order_relaxed);
+  entry->time.store(time, std::memory_order_release);
+  entry->step.store(step, std::memory_order_release);
+  return before != step && before > header.last_processed.load(std::memory_order_relaxed) ? before : kNoStep;
+}
+
+struct KnownTime {
+  std::int64_t step;
+  double time;
+};
+// Of the steps that were not settled; no value is trusted.
+inline std::vector<KnownTime> known_times(const RegionHeader& header) {
+  const SettledSteps settled = settled_steps(header);
+  std::vector<KnownTime> known;
+  for (const StepTime& entry : header.times)
+    if (const std::int64_t step = entry.step.load(std::memory_order_relaxed); !settled.contains(step) && step <= kHighestStep)
+      known.push_back({step, entry.time.load(std::memory_order_relaxed)});
+  return known;
+}
+
+// `count`: of earlier calls. The steps that fall out of the ring become one range, in which steps that were stored count as given up.
+inline void give_up(RegionHeader& header, std::int64_t step, std::uint64_t& count) noexcept {
+  std::atomic<std::int64_t>& entry = header.given_up[count++ % kGivenUp];
+  if (const std::int64_t before = entry.load(std::memory_order_relaxed); before != kNoStep) {
+    header.forgotten_last.store(before, std::memory_order_relaxed);
+    if (header.forgotten_first.load(std::memory_order_relaxed) == kNoStep)
+      header.forgotten_first.store(before, std::memory_order_release);
+  }
+  entry.store(step, std::memory_order_release);
+}
+
+// Looks at the entries first, so that a step that falls out of the ring meanwhile is in the range.
+inline bool is_given_up(const RegionHeader& header, std::int64_t step) noexcept {
+  for (const auto& entry : header.given_up)
+    if (entry.load(std::memory_order_acquire) == step) return true;
+  const std::int64_t first = header.forgotten_first.load(std::memory_order_acquire);
+  return first != kNoStep && first <= step && step <= header.forgotten_last.load(std::memory_order_acquire);
+}
+
+struct StepRange {
+  std::int64_t first = 0, last = 0;
+};
+
+// Steps that a dead server has given up since the last one that is durable. The line of each one before is in the manifest, or in the list
+// of what that lacks (unrecorded.hpp of src/manifest).
+struct GivenUp {
+  std::vector<std::int64_t> steps;  // ascending
+  std::optional<StepRange> among;   // more than the header has entries for: all of these that had data
+};
+inline GivenUp given_up_unrecorded(const RegionHeader& header) {
+  const std::int64_t durable = header.last_durable.load(std::memory_order_relaxed);
+  GivenUp found;
+  if (durable > kHighestStep) return found;
+  for (const auto& entry : header.given_up)
+    if (const std::int64_t step = entry.load(std::memory_order_relaxed); step > std::max(durable, kNoStep) && step <= kHighestStep)
+      found.steps.push_back(step);
+  std::sort(found.steps.begin(), found.steps.end());
+  const std::int64_t first = std::max(header.forgotten_first.load(std::memory_order_relaxed), std::max(durable, kNoStep) + 1);
+  const std::int64_t last = header.forgotten_last.load(std::memory_order_relaxed);
+  if (first <= last && last <= kHighestStep) found.among = {first, last};
+  return found;
+}
+
+// Up to this step, those that were not settled may lack writes of which they have no word; kNoStep: none.
+inline std::int64_t omitted_until(const RegionHeader& header) noexcept {
+  const std::int64_t last = std::min(header.omitted_until.load(std::memory_order_relaxed), kHighestStep);
+  return last > header.last_processed.load(std::memory_order_relaxed) ? last : kNoStep;
+}
+
+// The steps that were not settled and have an omission: at least the client that decided it omitted a write.
+inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header) {
+  const SettledSteps settled = settled_steps(header);
+  std::vector<std::int64_t> steps;
+  for (const auto& word : header.omissions)
+    if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step();
+        !settled.contains(step) && step <= kHighestStep)
+      steps.push_back(step);
+  return steps;
+}
+
+// From the first to the last step of which the region of a dead server alone knows that data are missing, until a recovery has recorded that.
+inline std::optional<StepRange> lost_steps(const RegionHeader& header) {
+  std::vector<std::int64_t> steps = omitted_steps(header);
+  if (omitted_until(header) != kNoStep) steps.push_back(omitted_until(header));
+  const GivenUp given_up = given_up_unrecorded(header);
+  steps.insert(steps.end(), given_up.steps.begin(), given_up.steps.end());
+  if (given_up.among) steps.insert(steps.end(), {given_up.among->first, given_up.among->last});
+  if (steps.empty()) return std::nullopt;
+  const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
+  return StepRange{*first, *last};
+}
+inline std::string loss_text(const StepRange& steps) {
+  const bool one = steps.first == steps.last;
+  return format("data of {} were left out or given up",
+                one ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last));
+}
+
+}  // namespace damaris::shm
