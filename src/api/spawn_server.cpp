@@ -61,8 +61,11 @@ void close_from(int first) {
   if (server < 0) report_and_exit(ready, kNoProcess);
   if (server > 0) ::_exit(0);
   // First out of the way: they may have these numbers, in a program that has closed its standard streams.
-  ready = ::fcntl(ready, F_DUPFD, kReadyDescriptor + 1);
-  null = ::fcntl(null, F_DUPFD, kReadyDescriptor + 1);
+  for (int* const one : {&ready, &null}) {
+    const int high = *one > kReadyDescriptor ? *one : ::fcntl(*one, F_DUPFD, kReadyDescriptor + 1);
+    if (high < 0) report_and_exit(ready, kNoProcess);
+    *one = high;
+  }
   for (const int standard : {0, 1, 2}) ::dup2(null, standard);
   ::dup2(ready, kReadyDescriptor);
   close_from(kReadyDescriptor + 1);

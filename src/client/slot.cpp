@@ -42,6 +42,9 @@ void leave_slot(shm::Region& region, std::uint32_t index) { region.memory().unlo
 // of two processes with the same id at least one sees the other.
 bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   shm::ClientSlot& slot = region.slot(index);
+  // No lock of a slot that is not to be had: its owner, who may be dead, would look alive.
+  const shm::SlotState now = shm::state_of(slot);
+  if (now != shm::SlotState::free && now != shm::SlotState::claimed) return false;
   if (!region.memory().try_lock(shm::kClientParts + index)) return false;
   auto state = static_cast<std::uint32_t>(shm::SlotState::free);
   if (!slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed), std::memory_order_seq_cst) &&

@@ -226,6 +226,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
   if (started.server == nullptr) finalize_before_mpi();
   if (started.server == nullptr) return DC_OK;
   *is_client = 0;
+  fill_standard_streams();
   const Status result = serve(*started.server);
   return result.code == DC_OK ? DC_OK : api::set_last_error(result.code, result.message);
 }

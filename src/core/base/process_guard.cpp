@@ -13,16 +13,15 @@ namespace {
 
 constexpr int kQuiet[] = {SIGXFSZ, SIGPIPE};
 
-// So that none of our files gets such a number and receives standard output or error. In ascending order, because open returns the lowest
-// free descriptor.
-void fill_stdio() noexcept {
-  for (int descriptor = 0; descriptor < 3; ++descriptor)
-    if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", O_RDWR | O_CLOEXEC);
-}
-
 extern "C" void ignore_signal(int) {}
 
 }  // namespace
+
+// In ascending order, because open returns the lowest free descriptor.
+void fill_standard_streams() noexcept {
+  for (int descriptor = 0; descriptor < 3; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", O_RDWR | O_CLOEXEC);
+}
 
 // Signals that are already blocked or pending belong to the simulation.
 SignalGuard::SignalGuard() noexcept {
@@ -47,7 +46,7 @@ SignalGuard::~SignalGuard() {
 
 // An empty handler, not SIG_IGN, which programs started by a plugin would inherit.
 void prepare_own_process() noexcept {
-  fill_stdio();
+  fill_standard_streams();
   keep_descriptors_low();
   struct sigaction action = {};
   action.sa_handler = ignore_signal;

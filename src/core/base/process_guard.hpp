@@ -26,8 +26,12 @@ class SignalGuard {
 // For a thread of ours: all signals but those that a fault of its own raises go to the threads of the simulation, or the main thread.
 void block_signals() noexcept;
 
-// For the main function of our own programs: the same protection until the process ends, /dev/null on those of the descriptors 0 to 2 that
-// are closed, and keep_descriptors_low(). Programs that it starts get both signals with their default disposition.
+// For a process that serves: opens /dev/null on those of the descriptors 0 to 2 that are closed, so that no file that a library opens gets
+// such a number, and lines of the log.
+void fill_standard_streams() noexcept;
+
+// For the main function of our own programs: the same protection until the process ends, fill_standard_streams(), and
+// keep_descriptors_low(). Programs that it starts get both signals with their default disposition.
 void prepare_own_process() noexcept;
 
 // For our own programs, which another program may have started: resets inherited blocked and ignored signals, except that SIGHUP stays

@@ -101,6 +101,21 @@ Obstacle obstacle_of(const std::string& name, const std::exception& error) {
   return obstacle;
 }
 
+// Returns false if a server has taken the region in the meantime, as one that is just making it: either it gets no lock and says so, or it
+// has one.
+bool remove_unused(const std::string& name) {
+  const int descriptor = open_own("/dev/shm" + name, O_RDWR);
+  if (descriptor < 0) return false;
+  struct flock part = {};
+  part.l_type = F_WRLCK;
+  part.l_start = kServerPart;
+  part.l_len = 1;
+  const bool is_ours = ::fcntl(descriptor, F_OFD_SETLK, &part) == 0;
+  if (is_ours) SharedMemory::remove(name);
+  ::close(descriptor);
+  return is_ours;
+}
+
 // Never suggests removing a region that may be intact.
 std::string sentence_of(const std::string& name, Obstacle obstacle, const std::string& why) {
   if (obstacle == Obstacle::unopened)
@@ -124,9 +139,9 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   if (!unfinished && policy != model::StalePolicy::discard)
     throw Error(DC_E_STALE_REGION,
                 sentence_of(name, obstacle, why) + ", or set <buffer stale=\"discard\"> to give up what it holds");
-  log_line(LogLevel::warning, unfinished ? format("removing the region {} that a server left unfinished", name)
-                                         : format("removing the region {} with what it may hold: {}", name, why));
-  SharedMemory::remove(name);
+  if (remove_unused(name))
+    log_line(LogLevel::warning, unfinished ? format("removed the region {} that a server left unfinished", name)
+                                           : format("removed the region {} with what it may hold: {}", name, why));
 }
 
 // Removing or recovering the region would lose what the client publishes afterwards.

@@ -132,7 +132,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
   memory.name_ = name;
   memory.owns_name_ = true;
   // Anew: the mapping keeps Boost's open file open, so a lock of that one would last as long as the mapping of a forked child.
-  memory.take_descriptor(open_own(kFolder + name, O_RDWR));
+  memory.take_descriptor(open_closed_in_forks(kFolder + name, O_RDWR));
   if (memory.descriptor_ < 0) throw not_made(name, errno);
   struct stat info = {};
   if (::fstat(handle_of(object), &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 0777) != 0600)
@@ -151,7 +151,7 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
 // and Boost must open the same file.
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
-  memory.take_descriptor(open_own(kFolder + name, O_RDWR));
+  memory.take_descriptor(open_closed_in_forks(kFolder + name, O_RDWR));
   if (memory.descriptor_ < 0) throw_not_opened(name, errno);
   memory.name_ = name;
   Object object;
@@ -223,7 +223,6 @@ void SharedMemory::take_descriptor(int descriptor) noexcept {
   struct stat facts = {};
   if ((descriptor_ = descriptor) < 0) return;
   if (::fstat(descriptor, &facts) == 0) identity_ = FileIdentity(facts);
-  close_in_forks(descriptor);
 }
 
 void SharedMemory::close_descriptor() noexcept {
