@@ -1,8 +1,60 @@
 #include "config/build.hpp"
 
+#include "config/config.hpp"
+#include "config/schema.hpp"
+#include "config/xml_reader.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::config {
+namespace {
+
+Element read_valid(const std::string& text, const Schema& schema, Problems& problems) {
+  Document document = read_xml(text, schema, problems);
+  if (!document.schema_errors.empty()) explain(document, schema, problems);
+  problems.throw_if_any();
+  return std::move(document.root);
+}
+
+model::Model read(const std::string& text, const std::string& path, const Schema& schema) {
+  Problems problems(path);
+  const Element root = read_valid(text, schema, problems);
+  model::Model model;
+  model.file = path;
+  Build build = start_build(root, model, problems);
+  build_architecture(build);
+  build_log(build);
+  build_parameters(build);
+  build_types(build);
+  build_layouts(build);
+  build_variables(build);
+  build_storage(build);
+  build_actions(build);
+  check_log_file(build);
+  problems.throw_if_any();
+  check_model(build);
+  problems.throw_if_any();
+  return model;
+}
+
+}  // namespace
+
+bool DeclaredNames::add(Build& build, const std::string& kind, const std::string& name, Location where, int index) {
+  const auto [entry, fresh] = entries_.emplace(name, Entry{where, index});
+  if (!fresh)
+    build.problems.add(where, format("{} '{}' is declared twice, first at line {}", kind, name, entry->second.where.line));
+  return fresh;
+}
+
+int DeclaredNames::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? -1 : found->second.index;
+}
+
+std::vector<std::string> DeclaredNames::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
 
 std::vector<const Element*> Build::all(const std::string& name) const {
   std::vector<const Element*> found;
@@ -32,6 +84,16 @@ Build start_build(const Element& root, model::Model& model, Problems& problems) 
       for (const Element& grandchild : child.children) build.flat.push_back(&grandchild);
   }
   return build;
+}
+
+model::Model parse(const std::string& text, const std::string& path) try { return read(text, path, Schema()); } catch (...) {
+  throw_without_xerces(path);
+}
+
+model::Model parse(const std::string& text, const std::string& path, const Schema& schema) try {
+  return read(text, path, schema);
+} catch (...) {
+  throw_without_xerces(path);
 }
 
 }  // namespace damaris::config

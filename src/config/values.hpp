@@ -1,4 +1,4 @@
-// Values of attributes: lists, expressions, numbers, durations.
+// Values of attributes: lists, expressions, numbers, durations, reductions.
 // Used by: the builders of the model, one thread, at start-up.
 // Before it: an attribute that the schema allows. After it: its value; a problem at its place.
 #pragma once
@@ -33,5 +33,12 @@ std::vector<std::string> parameter_names(const model::Model& model);
 
 // Reports a problem and returns true if `count` exceeds the limit `most` of the model.
 bool too_many(Build& build, const Element& element, const char* what, std::size_t count, std::size_t most);
+
+// `reduce`: the precision to which values are stored, and their compression. Reports a problem for each invalid stage; the result is
+// meaningless then.
+dc_reduction_t reduction(Build& build, const Attribute& attribute);
+
+// Reports a problem if `reduction`, which `attribute` gives `variable`, changes values and its type is not a real.
+void check_reduction(Build& build, const Attribute& attribute, const model::Variable& variable, const dc_reduction_t& reduction);
 
 }  // namespace damaris::config

@@ -2,8 +2,6 @@
 #include <set>
 
 #include "config/build.hpp"
-#include "config/declared_names.hpp"
-#include "config/reduction.hpp"
 #include "config/values.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"

@@ -11,15 +11,151 @@
 #include <xercesc/util/XMLUni.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <string_view>
 
-#include "config/positions.hpp"
-#include "config/xerces.hpp"
+#include "config/schema.hpp"
+#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/utf8.hpp"
 
 namespace damaris::config {
 namespace {
+
+constexpr std::size_t kStride = 256;
+
+bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Maps the parser's position (just after a start tag) to the locations that messages name: the '<' and each attribute in the raw text.
+class Positions {
+ public:
+  // `text` must outlive this object. Columns count UTF-16 units, as the parser and editors do, or bytes if the text is not UTF-8.
+  explicit Positions(std::string_view text);
+
+  // The '<' of the tag that ends just before `end`.
+  std::size_t tag(Location end) const;
+  // Line and column of `offset`.
+  Location location(std::size_t offset) const;
+  // Sets the locations, `given` and `plain` of `attribute` in the tag that starts at `tag`.
+  void locate(std::size_t tag, Attribute& attribute) const;
+  // The start of the text between two tags that ends just before `end`, or npos if there are only blanks.
+  std::size_t text_before(Location end) const;
+  // From `offset` to the next blank or tag, at most 40 bytes.
+  std::string word(std::size_t offset) const;
+  // The first byte that is not UTF-8, or npos.
+  std::size_t not_utf8() const noexcept { return not_utf8_; }
+
+ private:
+  std::size_t offset(Location where) const;
+  std::size_t units(char c) const;  // by which a byte advances the column: 0 for a UTF-8 continuation byte
+  std::size_t units_before(std::size_t offset) const;
+
+  std::string_view text_;
+  std::size_t not_utf8_;
+  std::vector<std::size_t> lines_;  // offset of the first byte of each line
+  std::vector<std::size_t> marks_;  // units before every kStride-th byte: a file may be one line of megabytes
+};
+
+Positions::Positions(std::string_view text) : text_(text), not_utf8_(find_not_utf8(text)), lines_{0} {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i % kStride == 0) marks_.push_back(sum);
+    sum += units(text[i]);
+    const bool lone_return = text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n');
+    if (text[i] == '\n' || lone_return) lines_.push_back(i + 1);
+  }
+  marks_.push_back(sum);
+}
+
+std::size_t Positions::units(char c) const {
+  if (not_utf8_ != std::string_view::npos) return 1;
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0xf0 ? 2 : (byte & 0xc0) != 0x80 ? 1 : 0;
+}
+
+std::size_t Positions::units_before(std::size_t offset) const {
+  std::size_t sum = marks_[offset / kStride];
+  for (std::size_t at = offset / kStride * kStride; at < offset; ++at) sum += units(text_[at]);
+  return sum;
+}
+
+std::size_t Positions::offset(Location where) const {
+  const std::size_t line = static_cast<std::size_t>(std::max(where.line, 1)) - 1;
+  if (line >= lines_.size()) return text_.size();
+  const std::size_t begin = lines_[line], end = line + 1 < lines_.size() ? lines_[line + 1] : text_.size();
+  const std::size_t wanted = units_before(begin) + static_cast<std::size_t>(std::max(where.column, 1)) - 1;
+  const auto mark = std::upper_bound(marks_.begin(), marks_.end() - 1, wanted) - marks_.begin();
+  std::size_t at = std::max(begin, mark == 0 ? 0 : static_cast<std::size_t>(mark - 1) * kStride);
+  for (std::size_t sum = units_before(at); at < end && (sum < wanted || units(text_[at]) == 0); ++at) sum += units(text_[at]);
+  return at;
+}
+
+Location Positions::location(std::size_t offset) const {
+  const auto after = std::upper_bound(lines_.begin(), lines_.end(), offset);
+  const auto line = after - lines_.begin();
+  return {static_cast<int>(line),
+          static_cast<int>(units_before(offset) - units_before(lines_[static_cast<std::size_t>(line) - 1])) + 1};
+}
+
+std::size_t Positions::tag(Location end) const {
+  // An attribute value may hold '>', but never '<'.
+  const std::size_t at = offset(end);
+  const std::size_t found = at == 0 ? std::string_view::npos : text_.rfind('<', at - 1);
+  return found == std::string_view::npos ? 0 : found;
+}
+
+void Positions::locate(std::size_t tag, Attribute& attribute) const {
+  attribute.where = attribute.value_where = location(tag);
+  attribute.given = attribute.plain = false;
+  std::size_t at = tag + 1;
+  while (at < text_.size() && !blank(text_[at]) && text_[at] != '>') ++at;
+  while (at < text_.size() && text_[at] != '>') {
+    while (at < text_.size() && (blank(text_[at]) || text_[at] == '/')) ++at;
+    const std::size_t name = at;
+    while (at < text_.size() && text_[at] != '=' && text_[at] != '>' && !blank(text_[at])) ++at;
+    const std::size_t name_end = at;
+    const std::size_t open = text_.find_first_of("\"'", at);
+    const std::size_t close = open == std::string_view::npos ? open : text_.find(text_[open], open + 1);
+    if (name_end == name || close == std::string_view::npos) return;
+    if (text_.substr(name, name_end - name) == attribute.name) {
+      attribute.where = location(name);
+      attribute.value_where = location(open + 1);
+      attribute.given = true;
+      attribute.plain = text_.substr(open + 1, close - open - 1).find_first_of("&\n\r") == std::string_view::npos;
+      return;
+    }
+    at = close + 1;
+  }
+}
+
+std::size_t Positions::text_before(Location end) const {
+  const std::size_t stop = offset(end);
+  if (stop == 0) return std::string_view::npos;
+  std::size_t at = text_.find_last_of("<>", stop - 1);
+  at = at == std::string_view::npos ? 0 : at + 1;
+  while (at < stop && blank(text_[at])) ++at;
+  return at < stop ? at : std::string_view::npos;
+}
+
+std::string Positions::word(std::size_t offset) const {
+  constexpr std::size_t kLongest = 40;
+  std::size_t end = offset;
+  while (end < text_.size() && end < offset + kLongest && !blank(text_[end]) && text_[end] != '<') ++end;
+  while (end < text_.size() && units(text_[end]) == 0) ++end;
+  return std::string(text_.substr(offset, end - offset));
+}
+
+constexpr std::size_t kMaxReported = 20;
+constexpr std::size_t kLongestSentence = 600;  // a value may be a megabyte long
+
+// Makes one line of it whatever a value contains: each problem is one line, and control sequences from a file must not reach a
+// terminal.
+std::string one_line(std::string sentence) {
+  if (sentence.size() > kLongestSentence) sentence = sentence.substr(0, kLongestSentence) + " ...";
+  return without_controls(std::move(sentence));
+}
 
 constexpr std::size_t kLargestText = 64u << 20;
 constexpr std::size_t kMaxDepth = 64;  // of nested elements
@@ -171,6 +307,53 @@ void check_text(const std::string& text, Problems& problems) {
 }
 
 }  // namespace
+
+const Attribute* Element::find(const std::string& attribute) const {
+  for (const Attribute& candidate : attributes)
+    if (candidate.name == attribute) return &candidate;
+  return nullptr;
+}
+
+const std::string& Element::value(const std::string& attribute) const {
+  const Attribute* found = find(attribute);
+  if (found == nullptr) throw Error(DC_E_INTERNAL, format("the schema lets <{}> pass without its attribute '{}'", name, attribute));
+  return found->value;
+}
+
+std::string Element::value_or_empty(const std::string& attribute) const {
+  const Attribute* found = find(attribute);
+  return found == nullptr ? "" : found->value;
+}
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kLongest = 80;
+  if (text.size() <= kLongest) return text;
+  std::size_t end = kLongest - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not inside a UTF-8 character
+  return text.substr(0, end) + "...";
+}
+
+std::string quoted(const Attribute& attribute) { return format("{}=\"{}\"", attribute.name, shortened(attribute.value)); }
+
+Location inside(const Attribute& attribute, std::size_t index) {
+  if (!attribute.plain) return attribute.value_where;
+  return {attribute.value_where.line, attribute.value_where.column + static_cast<int>(index)};
+}
+
+void Problems::add(Location where, std::string sentence) { list_.push_back({where, one_line(std::move(sentence))}); }
+
+void Problems::throw_if_any() {
+  if (list_.empty()) return;
+  std::stable_sort(list_.begin(), list_.end(), [](const Problem& a, const Problem& b) {
+    return a.where.line != b.where.line ? a.where.line < b.where.line : a.where.column < b.where.column;
+  });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(list_.size(), kMaxReported); ++i)
+    text += format("{}{}:{}:{}: {}", i == 0 ? "" : "\n", path_, list_[i].where.line, list_[i].where.column, list_[i].sentence);
+  if (list_.size() > kMaxReported)
+    text += format("\n{}: and {}{} more errors", path_, many() ? "at least " : "", list_.size() - kMaxReported);
+  throw Error(DC_E_CONFIG, text);
+}
 
 Document read_xml(const std::string& given, const Schema& schema, Problems& problems) {
   const std::string text = given.compare(0, 3, "\xef\xbb\xbf") == 0 ? given.substr(3) : given;
