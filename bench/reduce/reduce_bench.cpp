@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <random>
 
-#include "codec/half.hpp"
+#include "codec/rounding.hpp"
 #include "codec/shuffle.hpp"
 #include "core/base/format.hpp"
 #include "folder.hpp"

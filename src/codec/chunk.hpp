@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 
 namespace damaris::codec {
 
@@ -31,13 +33,22 @@ struct Encoded {
 class ScratchMemory {
  public:
   // Returns at least `bytes`, 64-byte aligned; the contents are lost. Throws std::bad_alloc after freeing the old memory.
-  unsigned char* at_least(std::size_t bytes);
+  unsigned char* at_least(std::size_t bytes) {
+    if (bytes <= bytes_) return memory_.get();
+    memory_.reset();
+    bytes_ = 0;
+    memory_.reset(static_cast<unsigned char*>(::operator new(bytes, kAlignment)));
+    std::memset(memory_.get(), 0, bytes);  // touches the memory once, so that later uses cause no page faults
+    bytes_ = bytes;
+    return memory_.get();
+  }
   // The memory last returned by at_least().
   unsigned char* get() const noexcept { return memory_.get(); }
 
  private:
+  static constexpr std::align_val_t kAlignment{64};
   struct FreeAligned {
-    void operator()(unsigned char* memory) const noexcept;
+    void operator()(unsigned char* memory) const noexcept { ::operator delete(memory, kAlignment); }
   };
   std::unique_ptr<unsigned char, FreeAligned> memory_;
   std::size_t bytes_ = 0;

@@ -1,4 +1,4 @@
-#include "codec/half.hpp"
+#include "codec/rounding.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "codec/huffman.hpp"
+#include "codec/plane_deflate.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>

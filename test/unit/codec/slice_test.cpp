@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/encoder.hpp"
-#include "codec/half.hpp"
+#include "codec/rounding.hpp"
 
 using namespace damaris::codec;
 

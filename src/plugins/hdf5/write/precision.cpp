@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../layout/memory.hpp"
-#include "codec/number_text.hpp"
+#include "codec/rounding.hpp"
 
 namespace damaris::hdf5 {
 

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "../layout/gather.hpp"
-#include "codec/half.hpp"
 #include "codec/rounding.hpp"
 
 namespace damaris::hdf5 {
