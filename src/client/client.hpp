@@ -12,11 +12,9 @@
 #include <vector>
 
 #include "client/lane_claims.hpp"
-#include "client/log_handle.hpp"
 #include "client/server_link.hpp"
 #include "client/shapes.hpp"
 #include "client/source.hpp"
-#include "client/step_state.hpp"
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/creator_process.hpp"

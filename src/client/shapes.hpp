@@ -1,23 +1,71 @@
-// The shapes of all variables of one client: parameters, explicit shapes and positions that a program sets at run time.
-// Used by: Client. Look-ups: any thread. All else: one thread at a time, off the hot path.
-// Before it: dc_set_parameter, dc_set_shape, dc_set_position. After it: Variable::shape of the next writes.
+// The variables of one client: what it knows of the model, and their shapes: parameters, explicit shapes and positions that a program sets at
+// run time.
+// Used by: Client, and through dc_variable the simulation. Look-ups: any thread. All else: one thread at a time, off the hot path.
+// Before it: the region; dc_set_parameter, dc_set_shape, dc_set_position. After it: Variable::shape, the block header of the next writes.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "client/declarations.hpp"
-#include "client/variable.hpp"
 #include "core/base/zeroed_array.hpp"
+#include "core/model/model.hpp"
 #include "core/model/names.hpp"
+#include "core/model/variable_table.hpp"
+#include "core/shm/block.hpp"
+
+// A variable: its id, its current shape and its position in the global array; modified only by dc_set_* and at the start of a step.
+// The C handle is the object itself: a prepared write follows one pointer. Until the variable is first looked up, all bytes are zero.
+struct alignas(damaris::shm::kLine) dc_variable_s {
+  // Members used by every write, up to the fourth extent, share one cache line: the simulation evicts the caches between two steps.
+  std::uint32_t id = 0;
+  damaris::shm::Form form;  // of the blocks that are written
+  bool always_due = false;  // enabled and due in every step: `enabled` and `schedule` need not be consulted
+  // False: shape or position changed since the last check against the global array; any thread may check.
+  std::atomic<bool> place_checked{false};
+  std::atomic<bool> is_known{false};        // the members are set; stored with release after them, under the mutex of Shapes
+  damaris::model::Shape shape;              // C order
+  std::int64_t position[DC_MAX_DIMS] = {};  // C order, of the interior
+  std::uint64_t element_bytes = 0;
+  damaris::model::StepSelection schedule;
+  std::uint32_t layout = 0;  // index into Frame::layouts
+  dc_type type = DC_ANY;
+  int priority = 0;
+  damaris::model::OnFull on_full = damaris::model::OnFull::block;
+  bool enabled = false;
+  bool fortran_order = false;
+  bool has_explicit_shape = false;  // set by dc_set_shape: parameters no longer change it
+};
 
 namespace damaris::client {
+
+using Variable = ::dc_variable_s;
+
+// What a client knows of the model: the frame, in memory of its own, and the table of the variables, which stays in the region.
+struct Declarations {
+  std::shared_ptr<const model::Frame> frame;
+  model::VariableTable variables;  // its bytes outlive the client
+
+  // Throws Error(DC_E_CONFIG) if the table is damaged.
+  static Declarations of(std::shared_ptr<const model::Frame> frame, std::string_view table) {
+    const std::size_t layouts = frame->layouts.size();
+    return {std::move(frame), {table, layouts}};
+  }
+  std::string_view path_of(const Variable& variable) const noexcept { return variables.path(variable.id); }
+  const model::Layout& layout_of(const Variable& variable) const { return frame->layouts[variable.layout]; }
+  // Of all variables, for a hint at the nearest one.
+  std::vector<std::string> paths() const {
+    std::vector<std::string> all;
+    for (std::uint32_t id = 0; id < variables.size(); ++id) all.emplace_back(variables.path(id));
+    return all;
+  }
+};
 
 class Shapes {
  public:

@@ -1,16 +1,24 @@
-// The source of a write and the target of a read, checked against the layout.
+// The source of a write and the target of a read, checked against the layout; and the copy of an array with a halo, or of any regular section,
+// into a contiguous block, and back.
 // Used by: client threads at the start of a write or read; allocates and formats only on error.
-// Before it: the C interface. After it: one memcpy, or strided_copy.
+// Before it: the C interface, the simulation's array. After it: the block in the region, in C order; for a read the other way round.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "client/declarations.hpp"
-#include "client/variable.hpp"
+#include "client/shapes.hpp"
 #include "core/base/box.hpp"
 
 namespace damaris::client {
+
+// `extents` and `strides_bytes`: `ndims` each, in C order (slowest first). Contiguous runs are copied at once, also across dimensions.
+void copy_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
+                  const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes);
+
+// The same in the other direction: `source` is contiguous, `target` has the strides.
+void scatter_strided(std::byte* target, const std::byte* source, int ndims, const std::int64_t* extents,
+                     const std::ptrdiff_t* strides_bytes, std::uint64_t element_bytes);
 
 // Contiguous, or with one stride per dimension in the layout's dimension order.
 struct Source {

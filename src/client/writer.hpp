@@ -1,22 +1,83 @@
-// The state of one client thread: its lane, its arena, and what it has written and allocated in the open step.
-// Used by: that thread; the thread that ends a step, while no other thread is in a call.
-// Before it: Client. After it: lane and arena in the region.
+// The state of a client and of each of its threads: the sequence of its steps; its logs; lane and arena of a thread, and what that has written
+// and allocated in the open step.
+// Used by: every call of a client. A Writer: its thread; the thread that ends a step, while no other thread is in a call.
+// Before it: Client. After it: lane and arena in the region, and the messages that end steps.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/base/zeroed_array.hpp"
+#include "core/model/model.hpp"
 #include "core/shm/lane.hpp"
+#include "core/shm/layout.hpp"
 #include "core/shm/pool.hpp"
+
+// What dc_log hands out: a log as a client appends to it, from the attach to the end of the session.
+struct dc_log_s {
+  // Where the stream of one thread goes: a file of the log.
+  struct Place {
+    damaris::shm::LogEnd* end;
+    std::int64_t file;  // counted over the servers of the run
+  };
+
+  std::uint32_t id = 0;
+  const damaris::model::StreamLog* log = nullptr;
+  std::vector<Place> places;  // by thread
+};
 
 namespace damaris::client {
 
+// Where a client is in its sequence of steps. Threads read it on the fast path, and change it under Client::lock_step().
+class StepState {
+ public:
+  // between -> open (a call names a step) -> writing (its first write) -> between (the step ends)
+  enum class Phase : std::uint8_t { between, open, writing };
+
+  bool is_open(std::int64_t step) const noexcept { return step == open_.load(std::memory_order_acquire) && step >= 0; }
+  // The open step has a write: changed parameters take effect in the next one.
+  bool is_writing() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::writing; }
+  // kNoStep between two steps.
+  std::int64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
+  std::int64_t last_ended() const noexcept { return ended_; }
+  // The lowest step that a call may still name.
+  std::int64_t lowest_allowed() const noexcept { return std::max(ended_ + 1, open()); }
+  // The highest step that a call has named.
+  std::int64_t highest_named() const noexcept { return std::max(ended_, open()); }
+  // The open step if it has a write.
+  std::optional<std::int64_t> unfinished() const noexcept {
+    return is_writing() ? std::optional(open_.load(std::memory_order_relaxed)) : std::nullopt;
+  }
+
+  void begin(std::int64_t step) noexcept {
+    phase_.store(Phase::open, std::memory_order_relaxed);
+    open_.store(step, std::memory_order_release);
+  }
+  void begin_writing() noexcept { phase_.store(Phase::writing, std::memory_order_release); }
+  void end_below(std::int64_t step) noexcept {
+    ended_ = std::max(ended_, step - 1);
+    open_.store(shm::kNoStep, std::memory_order_relaxed);
+    phase_.store(Phase::between, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> open_{shm::kNoStep};
+  std::int64_t ended_ = shm::kNoStep;  // highest step this client has ended
+  std::atomic<Phase> phase_{Phase::between};
+};
+
+using LogHandle = dc_log_s;
+
+// The state of one client thread.
 struct Writer {
   Writer(shm::LaneWriter lane_writer, const shm::PooledArena& lane_arena, std::size_t variables)
       : lane(lane_writer), arena(lane_arena), last_step(variables) {}

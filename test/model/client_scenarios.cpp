@@ -4,7 +4,7 @@
 
 #include "client/lane_claims.hpp"
 #include "client/slot.hpp"
-#include "client/step_state.hpp"
+#include "client/writer.hpp"
 #include "core/base/error.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/pool.hpp"

@@ -1,5 +1,5 @@
 // The server's reports to one client: errors and notices, each delivered once (rule 8 of docs/rules.md).
-// Used by: try_post and note_waiting_mail by the server's intake thread; the others by the client, in client/reports.hpp.
+// Used by: try_post and note_waiting_mail by the server's intake thread; the others by the client, in client/server_link.hpp.
 // Before it: a failure in the ledger, the roster or a plugin. After it: dc_last_error.
 #pragma once
 

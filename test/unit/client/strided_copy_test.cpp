@@ -1,5 +1,5 @@
 // Copies of sections against a copy element by element.
-#include "client/strided_copy.hpp"
+#include "client/source.hpp"
 
 #include <catch2/catch.hpp>
 
