@@ -21,7 +21,7 @@
 #include "core/base/creator_process.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
-#include "server/library/coordinator.hpp"
+#include "server/library/serving.hpp"
 
 namespace damaris::mpi {
 

@@ -8,9 +8,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,12 +20,48 @@
 #include "core/base/error.hpp"
 #include "core/shm/doorbell.hpp"
 #include "server/intake.hpp"
-#include "server/library/coordinator.hpp"
+#include "server/ledger.hpp"
+#include "server/library/serving.hpp"
 #include "server/plugin_host.hpp"
-#include "server/ring.hpp"
-#include "server/step_copy.hpp"
 
 namespace damaris::server {
+
+// A bounded queue from one thread to another, without a lock: neither side ever waits for the other. One side pushes owned values, the other
+// pops them in order.
+template <class T>
+class Ring {
+ public:
+  explicit Ring(std::size_t capacity) : slots_(capacity) {}
+
+  // Returns false if the ring is full; `value` stays with the caller then.
+  bool try_push(T& value) {
+    if (full()) return false;
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    slots_[head % slots_.size()] = std::move(value);
+    head_.store(head + 1, std::memory_order_release);
+    return true;
+  }
+  std::optional<T> try_pop() {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (head_.load(std::memory_order_acquire) == tail) return std::nullopt;
+    T& slot = slots_[tail % slots_.size()];
+    std::optional<T> value(std::move(slot));
+    slot = T();  // what it held is freed by the side that took it
+    tail_.store(tail + 1, std::memory_order_release);
+    return value;
+  }
+  // For the pushing side: once false it stays so until it pushes.
+  bool full() const noexcept {
+    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) == slots_.size();
+  }
+  // For the popping side.
+  bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed); }
+
+ private:
+  std::vector<T> slots_;
+  alignas(64) std::atomic<std::size_t> head_{0};  // the pushing side's
+  alignas(64) std::atomic<std::size_t> tail_{0};  // the popping side's
+};
 
 // ---- jobs, in the order in which the work side takes them
 

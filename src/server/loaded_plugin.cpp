@@ -1,19 +1,108 @@
 #include "server/loaded_plugin.hpp"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/log.hpp"
+#include "core/base/module_path.hpp"
+#include "core/base/own_file.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/base/thread_state_guard.hpp"
-#include "server/find_plugin.hpp"
-#include "server/plugin_scope.hpp"
 
 namespace damaris::server {
 namespace {
+
+namespace fs = std::filesystem;
+
+// A plugin runs with the permissions of this user, so neither the plugin nor the configuration that names it may be replaceable.
+// `depends_on`: one of the two.
+void require_trusted(const std::string& path, const std::string& depends_on, const std::string& place) {
+  const std::string part = replaceable_part(depends_on);
+  if (part.empty()) return;
+  throw Error(DC_E_PLUGIN,
+              format("{}: {} is not loaded: {} may be written or replaced by anyone; take that right away ('chmod o-w' of it and "
+                     "of the folder it is in) or put the plugin elsewhere",
+                     place, path, part));
+}
+
+// dlopen would wait for the writer of a named pipe. Nobody whom require_trusted does not trust can exchange the file afterwards.
+void require_regular_file(const std::string& path, const std::string& place) {
+  const StoredFileReader file(path);
+  if (file.is_open()) return;
+  const int reason = errno;
+  const bool irregular = reason == EINVAL || reason == EISDIR || reason == ENXIO;
+  throw Error(DC_E_PLUGIN,
+              format("{}: {} is not loaded: {}; {}", place, path, irregular ? "it is not a regular file" : text_of_errno(reason),
+                     irregular ? "name the shared object of the plugin" : "check it, and the limit of open files (ulimit -n)"));
+}
+
+std::string installed_folder() { return (fs::path(library_folder()) / "damaris" / "plugins").string(); }
+
+// The folders of DAMARIS_PLUGIN_PATH, then the one installed beside the library.
+std::vector<std::string> plugin_path() {
+  std::vector<std::string> folders;
+  if (const char* value = ::secure_getenv("DAMARIS_PLUGIN_PATH")) {
+    const std::string text = value;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(':', begin), text.size());
+      if (end > begin) folders.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  folders.push_back(installed_folder());
+  return folders;
+}
+
+// An installed plugin needs no trust in the configuration; any other one is selected by it.
+bool is_installed(const std::string& path) { return fs::path(path).parent_path() == installed_folder(); }
+
+constexpr int kLocalScope = RTLD_NOW | RTLD_LOCAL;
+// Sanitizers do not support RTLD_DEEPBIND; gcc and clang announce them by different macros.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DAMARIS_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(DAMARIS_SANITIZED)
+constexpr int kOwnScope = kLocalScope;
+#else
+constexpr int kOwnScope = kLocalScope | RTLD_DEEPBIND;
+#endif
+
+// The dynamic linker keeps one library of a name. So if the plugin's file names the program's libhdf5 as one that it needs, both use that.
+bool needs(const std::string& path, const std::string& library) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {}), end(1, '\0');
+  return bytes.find(end + std::filesystem::path(library).filename().string() + end) != std::string::npos;
+}
+
+// The program, or a library of it, whose HDF5 the plugin would find before its own; "" if there is none.
+std::string other_hdf5(const std::string& path) {
+  const void* const open = ::dlsym(RTLD_DEFAULT, "H5open");
+  Dl_info info = {};
+  if (open == nullptr || ::dladdr(open, &info) == 0 || needs(path, info.dli_fname)) return "";
+  return info.dli_fname;
+}
+
+// A recorder in this process sees no call of a library that has a scope of its own.
+void tell_recorder(const std::string& path) {
+  using Tell = void (*)(const char*);
+  const auto tell = reinterpret_cast<Tell>(::dlsym(RTLD_DEFAULT, "damaris_recorder_unobserved"));
+  if (tell != nullptr) tell(format("calls of {}, which has a symbol scope of its own", path).c_str());
+}
 
 void* open_library(const std::string& path, const std::string& place, int scope) {
   const ThreadStateGuard thread_state;  // loading a library built with -ffast-math changes the floating-point modes
@@ -26,6 +115,44 @@ void* open_library(const std::string& path, const std::string& place, int scope)
 constexpr std::size_t kFirstTableBytes = offsetof(dc_plugin_t, on_read);
 
 }  // namespace
+
+std::string find_plugin(const std::string& library, const model::Model& model, const model::Location& where) {
+  const std::string place = model::place(model, where);
+  std::vector<std::string> tried;
+  if (fs::path(library).is_absolute()) {
+    tried.push_back(library);
+  } else {
+    for (const std::string& folder : plugin_path())
+      if (fs::path(folder).is_absolute()) tried.push_back((fs::path(folder) / library).string());
+    tried.push_back((fs::absolute(model.file).parent_path() / library).string());
+  }
+  for (const std::string& path : tried) {
+    if (::access(path.c_str(), R_OK) != 0) continue;
+    require_trusted(path, path, place);
+    require_regular_file(path, place);
+    if (is_installed(path)) return path;
+    require_trusted(path, model.file, place);
+    if (::getauxval(AT_SECURE) != 0)  // the configuration is the caller's, the rights are not
+      throw Error(DC_E_PLUGIN,
+                  format("{}: {} is not loaded: a program with set-user-id or set-group-id loads only plugins of the folder {}",
+                         place, path, installed_folder()));
+    return path;
+  }
+  throw Error(DC_E_PLUGIN,
+              format("{}: no plugin '{}'; looked for {}; give an absolute path, set DAMARIS_PLUGIN_PATH or put it beside the XML",
+                     place, library, join(tried, ", ")));
+}
+
+int scope_of(const model::Plugin& plugin, const std::string& path) {
+  // Files of several servers are written with the program's MPI, which a library with a scope of its own may not find: OpenMPI's handles
+  // are addresses of variables, which copy relocations may have moved into the program.
+  if (plugin.library != "damaris_hdf5.so" || model::calls_mpi(plugin)) return kLocalScope;
+  const std::string other = other_hdf5(path);
+  if (other.empty()) return kLocalScope;
+  log_line(LogLevel::info, format("{} has a symbol scope of its own, as the program holds another HDF5, {}", path, other));
+  tell_recorder(path);
+  return kOwnScope;
+}
 
 void LoadedPlugin::fail(void* self, const char* sentence) {
   static_cast<LoadedPlugin*>(self)->failure = sentence == nullptr ? "" : sentence;

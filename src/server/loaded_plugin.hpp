@@ -1,6 +1,6 @@
-// A plugin or an action's function in memory: its library, its table, and what it reports to the host in a call. No other code loads
-// plugins.
-// Used by: the plugin host.
+// A plugin or an action's function in memory: where its shared object is found, the scope of its symbols, its table, and what it reports to the
+// host in a call. No other code loads plugins.
+// Used by: the plugin host; `damaris check`, which only finds them.
 // Before it: the action table of the model. After it: a plugin's own library.
 #pragma once
 
@@ -16,6 +16,16 @@
 #include "core/model/model.hpp"
 
 namespace damaris::server {
+
+// Locates the shared object of a plugin, and checks that no other user can replace it.
+// Searches an absolute path, or else the plugin path (DAMARIS_PLUGIN_PATH, then the folder beside the library) and the folder of the XML;
+// never the working directory. Throws Error(DC_E_PLUGIN) naming every path tried, a file that anyone may write or replace, or one
+// that is not a regular file.
+std::string find_plugin(const std::string& library, const model::Model& model, const model::Location& where);
+
+// Flags for dlopen: the ordinary local scope, in which a plugin meets the program's C++ library, allocator and MPI. The hdf5 plugin alone
+// gets a scope of its own, and only where it would else call the libhdf5 of the program; the log then names that. `path`: of its library.
+int scope_of(const model::Plugin& plugin, const std::string& path);
 
 // A file that a storage plugin has made durable in the current call.
 struct StoredFile {

@@ -14,7 +14,7 @@
 #include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
 #include "core/model/model.hpp"
-#include "server/library/coordinator.hpp"
+#include "server/library/serving.hpp"
 #include "server/loaded_plugin.hpp"
 #include "trace/slot.hpp"
 

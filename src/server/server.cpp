@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
+#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -13,11 +16,30 @@
 #include "core/base/process_guard.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/states.hpp"
-#include "server/fork_proof_thread.hpp"
 #include "server/watchdog.hpp"
 
 namespace damaris::server {
 namespace {
+
+// A thread that its creator waits for; a fork of the process has no such thread, and waits for none.
+class ForkProofThread {
+ public:
+  // Throws std::system_error if the process may have no more threads.
+  template <class Work>
+  explicit ForkProofThread(Work&& work) : thread_(std::make_unique<std::thread>(std::forward<Work>(work))) {}
+  ~ForkProofThread() {
+    if (creator_.is_this_process())
+      thread_->join();
+    else
+      (void)thread_.release();  // its destructor would end the process
+  }
+  ForkProofThread(const ForkProofThread&) = delete;
+  ForkProofThread& operator=(const ForkProofThread&) = delete;
+
+ private:
+  CreatorProcess creator_;
+  std::unique_ptr<std::thread> thread_;
+};
 
 constexpr std::int64_t kShortSleepMs = 2;                // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;                // after idle polls: a wake-up may cost 30 us

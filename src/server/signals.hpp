@@ -15,7 +15,7 @@
 #include "core/base/clock.hpp"
 #include "server/handover.hpp"
 #include "server/ledger.hpp"
-#include "server/library/coordinator.hpp"
+#include "server/library/serving.hpp"
 #include "server/roster.hpp"
 
 namespace damaris::server {

@@ -14,7 +14,7 @@
 #include "core/shm/region.hpp"
 #include "server/handover.hpp"
 #include "server/intake.hpp"
-#include "server/library/coordinator.hpp"
+#include "server/library/serving.hpp"
 #include "server/log_store.hpp"
 #include "server/plugin_host.hpp"
 

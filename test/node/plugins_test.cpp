@@ -5,7 +5,7 @@
 
 #include "core/shm/dead_regions.hpp"
 #include "node.hpp"
-#include "server/find_plugin.hpp"
+#include "server/loaded_plugin.hpp"
 
 namespace damaris::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "server/find_plugin.hpp"
+#include "server/loaded_plugin.hpp"
 #include "server/plugin_host.hpp"
 
 namespace damaris::check {

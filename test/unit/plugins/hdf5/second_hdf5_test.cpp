@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "server/plugin_scope.hpp"
+#include "server/loaded_plugin.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 #include "unit/plugins/loaded_plugin.hpp"
