@@ -1,13 +1,20 @@
-// Starts without MPI: attaches to the detached server of this node, starting it if there is none, or does its work in place.
-// Used by: dc_initialize. The MPI start is in src/mpi.
+// Starts without MPI: attaches to the detached server of this node, starting it if there is none, or does its work in place. A server that is
+// started outlives this process, its terminal and its mpirun.
+// Used by: dc_initialize, and `damaris-server --detach`. The MPI start is in src/mpi.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "api/session.hpp"
 
 namespace damaris::api {
+
+// Runs `damaris-server <config> [--clients N]`, with N if it is positive, in a session of its own, and waits until it is ready, at most
+// `timeout_ms`. The caller holds the start lock.
+// Throws Error: the server's own code and message if it cannot start, DC_E_TIMEOUT, or DC_E_CONFIG if the program is missing.
+void spawn_server(const std::string& config, int clients, std::int64_t timeout_ms);
 
 // Throws Error as dc_initialize documents; waits at most the XML's attach time-out.
 std::unique_ptr<Session> start_without_mpi(const std::string& config, int id);

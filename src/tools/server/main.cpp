@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "api/spawn_server.hpp"
+#include "api/attach.hpp"
 #include "config/config.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"

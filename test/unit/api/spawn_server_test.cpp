@@ -1,4 +1,4 @@
-#include "api/spawn_server.hpp"
+#include "api/attach.hpp"
 
 #include <catch2/catch.hpp>
 
