@@ -1,30 +1,145 @@
-// dc_mpi_initialize: splits one communicator into clients and servers, on all ranks or none.
+// dc_mpi_initialize: splits one communicator into clients and servers, on all ranks or none; serves on the ranks of servers, and
+// ends the session of a client that calls MPI_Finalize without dc_finalize.
 #include <damaris/damaris_mpi.h>
+#include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <exception>
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "api/guard.hpp"
 #include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
+#include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "mpi/agreement.hpp"
-#include "mpi/at_finalize.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/library_check.hpp"
+#include "mpi/mpi_call.hpp"
 #include "mpi/pinning.hpp"
 #include "mpi/placement.hpp"
-#include "mpi/serve.hpp"
+#include "server/library/serving.hpp"
 
 namespace damaris::mpi {
 namespace {
+
+// ---- agreement on failures: an error on one rank at start-up is thrown on every rank, so that no rank waits for one that has failed
+
+struct FailedRanks {
+  int first = -1;  // lowest rank that failed, -1: none
+  bool all = false;
+};
+
+FailedRanks failed_ranks(MPI_Comm communicator, bool failed) {
+  int rank = 0, size = 0;
+  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  const int mine[2] = {failed ? rank : size, failed ? 1 : 0};
+  int least[2] = {};
+  check(MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, communicator), "MPI_Allreduce");
+  return {least[0] == size ? -1 : least[0], least[1] == 1};
+}
+
+// Broadcasts `text` of rank `root`; returns it on every rank.
+std::string broadcast(MPI_Comm communicator, std::string text, int root = 0) {
+  auto length = static_cast<unsigned long long>(text.size());
+  check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, root, communicator), "MPI_Bcast");
+  text.resize(length);
+  check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_BYTE, root, communicator), "MPI_Bcast");
+  return text;
+}
+
+// Runs `step` on every rank of `communicator`. If it fails on any, throws the same error on every rank: that of the lowest failed rank,
+// with the prefix "rank N: " unless all failed. `step` must not make collective calls over `communicator`.
+void all_or_none(MPI_Comm communicator, const std::function<void()>& step) {
+  Status outcome = outcome_of(step);
+  const FailedRanks failures = failed_ranks(communicator, outcome.code != DC_OK);
+  if (failures.first < 0) return;
+  check(MPI_Bcast(&outcome.code, 1, MPI_INT, failures.first, communicator), "MPI_Bcast");
+  const std::string sentence = broadcast(communicator, outcome.message, failures.first);
+  throw Error(static_cast<dc_code>(outcome.code), failures.all ? sentence : format("rank {}: {}", failures.first, sentence));
+}
+
+// Runs `step` on rank 0 only; throws its error on every rank.
+void rank_0_or_none(MPI_Comm communicator, const std::function<void()>& step) {
+  int rank = 0;
+  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  Status outcome = rank == 0 ? outcome_of(step) : Status{};
+  check(MPI_Bcast(&outcome.code, 1, MPI_INT, 0, communicator), "MPI_Bcast");
+  if (outcome.code != DC_OK) throw Error(static_cast<dc_code>(outcome.code), broadcast(communicator, outcome.message));
+}
+
+// ---- a program that calls MPI_Finalize without dc_finalize: otherwise the server would wait for the client, and MPI_Finalize for the server
+
+int end_session() {
+  if (api::session() == nullptr || !api::session()->is_own()) return DC_OK;
+  log_line(LogLevel::warning, "the program calls MPI_Finalize without dc_finalize: done for it, and what it would return is lost");
+  const int code = api::guard([] {
+    const Status report = api::session()->finalize();
+    if (report.code != DC_OK) log_line(LogLevel::error, report.message);
+    return DC_OK;
+  });
+  api::set_session(nullptr);
+  return code;
+}
+
+extern "C" int damaris_mpi_at_finalize(MPI_Comm, int, void*, void*) {
+  (void)api::guard(end_session);
+  return MPI_SUCCESS;
+}
+
+// Call after a session has started. MPI_Finalize first deletes the attributes of MPI_COMM_SELF (MPI standard, "Allowing User Functions at
+// MPI Finalization"), while all of MPI still works.
+void finalize_before_mpi() {
+  static int key = MPI_KEYVAL_INVALID;
+  if (key == MPI_KEYVAL_INVALID)
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, damaris_mpi_at_finalize, &key, nullptr), "MPI_Comm_create_keyval");
+  int there = 0;
+  void* value = nullptr;
+  check(MPI_Comm_get_attr(MPI_COMM_SELF, key, &value, &there), "MPI_Comm_get_attr");
+  if (there == 0) check(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+}
+
+// ---- a server rank
+
+std::atomic<bool> stop{false};
+
+extern "C" void damaris_mpi_on_sigterm(int) { stop.store(true); }
+
+class DrainOnSigterm {
+ public:
+  DrainOnSigterm() {
+    stop.store(false);  // of an earlier run in this process
+    struct sigaction action = {};
+    action.sa_handler = damaris_mpi_on_sigterm;
+    sigaction(SIGTERM, &action, &before_);
+  }
+  ~DrainOnSigterm() { sigaction(SIGTERM, &before_, nullptr); }
+  DrainOnSigterm(const DrainOnSigterm&) = delete;
+  DrainOnSigterm& operator=(const DrainOnSigterm&) = delete;
+
+ private:
+  struct sigaction before_ = {};
+};
+
+// Serves until the clients have finalized, and returns the first failure of the run. During the call SIGTERM drains instead of killing; the
+// old handler is restored.
+Status serve(server::Serving& server) {
+  const DrainOnSigterm drain;
+  return server.run(&stop);
+}
+
+// ---- the start
 
 // True if the session of this process was started here: then every client has one.
 bool started_here = false;
@@ -232,6 +347,7 @@ int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_cl
 }
 
 }  // namespace
+
 }  // namespace damaris::mpi
 
 extern "C" int dc_mpi_initialize(const char* config, MPI_Comm world, MPI_Comm* clients, int* is_client) {
