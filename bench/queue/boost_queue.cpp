@@ -5,7 +5,7 @@
 #include <boost/interprocess/ipc/message_queue.hpp>
 #include <string>
 
-#include "core/shm/message.hpp"
+#include "core/shm/lane.hpp"
 
 namespace damaris::bench {
 

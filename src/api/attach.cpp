@@ -30,8 +30,8 @@
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/server_log.hpp"
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
+#include "core/shm/server_facts.hpp"
 
 namespace damaris::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/base/log.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/server_log.hpp"
+#include "core/shm/server_facts.hpp"
 #include "core/shm/steps.hpp"
 
 namespace damaris::client {

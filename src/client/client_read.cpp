@@ -14,10 +14,9 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/base/thread_state_guard.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/pool.hpp"
-#include "core/shm/publish.hpp"
-#include "core/shm/states.hpp"
 
 namespace damaris::client {
 namespace {

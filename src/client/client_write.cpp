@@ -7,9 +7,9 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/thread_state_guard.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/copy_choice.hpp"
-#include "core/shm/omission.hpp"
-#include "core/shm/publish.hpp"
+#include "core/shm/steps.hpp"
 
 namespace damaris::client {
 namespace {

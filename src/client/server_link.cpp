@@ -7,12 +7,11 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/busy.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/server_log.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/server_facts.hpp"
 
 namespace damaris::client {
 

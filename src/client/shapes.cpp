@@ -6,7 +6,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
-#include "core/shm/form.hpp"
+#include "core/shm/sizes.hpp"
 
 namespace damaris::client {
 namespace {

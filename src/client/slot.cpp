@@ -7,7 +7,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 
 namespace damaris::client {
 namespace {

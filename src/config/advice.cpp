@@ -7,8 +7,8 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
-#include "core/shm/form.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/sizes.hpp"
 
 namespace damaris::config {
 namespace {

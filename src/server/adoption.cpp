@@ -5,7 +5,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/steps.hpp"
 
 namespace damaris::server {

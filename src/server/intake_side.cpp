@@ -5,9 +5,9 @@
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/pool.hpp"
-#include "core/shm/states.hpp"
 
 namespace damaris::server {
 namespace {
@@ -17,6 +17,23 @@ constexpr int kMessagesPerVisit = 256;                          // per lane, so 
 // What one client may have queued for the work side. Beyond it the client's lanes fill, and back-pressure reaches the simulation: the memory
 // of a server whose plugin or storage hangs stays bounded.
 constexpr std::size_t kMostQueuedSignals = 65'536, kMostQueuedSteps = 4'096;
+
+std::string described(const shm::Message& message) {
+  using Kind = shm::MessageKind;
+  constexpr const char* kNames[] = {"write", "signal",    "end_iteration", "set_time", "flush",  "finalize",
+                                    "read",  "last_step", "skipped",       "dropped",  "append", "log_commit"};
+  if (message.kind == Kind::append) return format("append block at {}", message.block_offset);
+  if (message.kind == Kind::log_commit) return format("log_commit log {}", message.name);
+  const char* name = shm::known(message.kind) ? kNames[static_cast<std::size_t>(message.kind) - 1] : "unknown";
+  std::string text = format("{} step {}", name, message.step);
+  if (message.kind == Kind::write || message.kind == Kind::read) text += format(" block at {}", message.block_offset);
+  if (message.kind == Kind::signal) text += format(" event {}", message.name);
+  if (message.kind == Kind::last_step && message.name != shm::kAnyVariable) text += format(" variable {}", message.name);
+  if (message.kind == Kind::skipped || message.kind == Kind::dropped)
+    text += format(" variable {}, {} writes", message.name, message.count);
+  if (message.kind == Kind::set_time) text += format(" time {}", message.time);
+  return text;
+}
 
 }  // namespace
 
@@ -105,7 +122,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
   if (message.kind != shm::MessageKind::flush && message.kind != shm::MessageKind::finalize) {
     if (message.step > shm::kHighestStep) return reject(member, lane, format("there is no step {}", message.step));
     if (message.step < 0 || message.step <= lane.frontier)
-      return reject(member, lane, format("{} after step {} had ended", shm::to_string(message), lane.frontier));
+      return reject(member, lane, format("{} after step {} had ended", described(message), lane.frontier));
     roster_.end(member, lane, message.step - 1);
     member.last_step = std::max(member.last_step, message.step);
     ledger_.open(message.step);
@@ -161,8 +178,7 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
-    return reject(member, lane,
-                  format("{}: {}", shm::to_string(message), held ? "the server already holds its block" : asked.fault));
+    return reject(member, lane, format("{}: {}", described(message), held ? "the server already holds its block" : asked.fault));
   ledger_.hold(asked.block);
   reads_.emplace_back(ServeRead{asked});
 }
@@ -170,7 +186,7 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
 void IntakeSide::take_of_log(Member& member, Lane& lane, const shm::Message& message) {
   const bool appends = message.kind == shm::MessageKind::append;
   const std::string fault = appends ? logs_.take_append(member, lane, message) : logs_.take_commit(member, lane, message);
-  if (!fault.empty()) reject(member, lane, format("{}: {}", shm::to_string(message), fault));
+  if (!fault.empty()) reject(member, lane, format("{}: {}", described(message), fault));
 }
 
 void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {

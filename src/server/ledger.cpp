@@ -6,7 +6,7 @@
 
 #include "core/base/format.hpp"
 #include "core/shm/arena.hpp"
-#include "core/shm/publish.hpp"
+#include "core/shm/block.hpp"
 
 namespace damaris::server {
 

@@ -8,7 +8,7 @@
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 
 namespace damaris::server {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/base/run_identity.hpp"
 #include "core/base/units.hpp"
 #include "core/model/variable_table.hpp"
-#include "core/shm/lane_size.hpp"
+#include "core/shm/sizes.hpp"
 #include "server/spill.hpp"
 
 namespace damaris::server {

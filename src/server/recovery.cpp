@@ -12,7 +12,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/model/json.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 #include "server/server.hpp"
 
 namespace damaris::server {

@@ -4,10 +4,10 @@
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/server_log.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/server_facts.hpp"
 
 namespace damaris::server {
 

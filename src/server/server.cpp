@@ -14,8 +14,8 @@
 #include "core/base/log.hpp"
 #include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
-#include "core/shm/states.hpp"
 #include "server/watchdog.hpp"
 
 namespace damaris::server {

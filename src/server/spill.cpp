@@ -17,8 +17,8 @@
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/states.hpp"
 
 namespace damaris::server {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
 #include "damaris/version.h"
 #include "server/make_region.hpp"
 #include "server/recovery.hpp"

@@ -11,8 +11,8 @@
 #include "core/base/creator_process.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/busy.hpp"
 #include "core/shm/layout.hpp"
+#include "core/shm/server_facts.hpp"
 
 namespace damaris::server {
 

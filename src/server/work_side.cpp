@@ -6,9 +6,9 @@
 
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/doorbell.hpp"
+#include "core/shm/server_facts.hpp"
 #include "server/make_region.hpp"
 #include "server/roster.hpp"
 

@@ -7,11 +7,11 @@
 
 #include "core/model/variable_table.hpp"
 #include "core/shm/arena.hpp"
-#include "core/shm/busy.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/server_facts.hpp"
 #include "core/shm/steps.hpp"
 #include "fuzz.hpp"
 

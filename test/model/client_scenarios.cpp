@@ -6,10 +6,10 @@
 #include "client/slot.hpp"
 #include "client/writer.hpp"
 #include "core/base/error.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/pool.hpp"
 #include "core/shm/region.hpp"
-#include "core/shm/states.hpp"
 #include "model/common.hpp"
 
 namespace damaris::explorer {

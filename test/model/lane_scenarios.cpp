@@ -4,10 +4,10 @@
 #include <cstring>
 #include <new>
 
+#include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/mailbox.hpp"
-#include "core/shm/states.hpp"
 #include "core/shm/steps.hpp"
 #include "model/common.hpp"
 

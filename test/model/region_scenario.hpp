@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/shm/arena.hpp"
-#include "core/shm/publish.hpp"
+#include "core/shm/block.hpp"
 #include "model/common.hpp"
 #include "server/intake.hpp"
 #include "server/ledger.hpp"

@@ -2,8 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/shm/busy.hpp"
 #include "core/shm/dead_regions.hpp"
+#include "core/shm/server_facts.hpp"
 #include "node.hpp"
 
 namespace damaris::test {

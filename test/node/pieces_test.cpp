@@ -1,7 +1,7 @@
 // A plugin that works in pieces: the server goes on taking events between two of them.
 #include <cstring>
 
-#include "core/shm/busy.hpp"
+#include "core/shm/server_facts.hpp"
 #include "node.hpp"
 
 namespace damaris::test {

@@ -1,7 +1,7 @@
 // The shared pool in a node: unequal clients, reads. Recovery: recovery_test.cpp. What happens when a process dies: test/api/detached.
 #include <array>
 
-#include "core/shm/publish.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/region_names.hpp"
 #include "node.hpp"
 

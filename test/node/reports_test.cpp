@@ -1,5 +1,5 @@
 #include "core/shm/mailbox.hpp"
-#include "core/shm/server_log.hpp"
+#include "core/shm/server_facts.hpp"
 #include "node.hpp"
 
 namespace damaris::test {

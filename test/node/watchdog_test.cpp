@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/base/log.hpp"
-#include "core/shm/busy.hpp"
+#include "core/shm/server_facts.hpp"
 #include "support/temp_folder.hpp"
 
 namespace damaris::test {

@@ -153,7 +153,7 @@ struct Architecture {
   bool reduces_on_full = false;             // apply reduce_on_full of the variables while the buffer is filling
   std::string spill;                        // folder for datasets that do not fit into the buffer, "" for none
   std::uint64_t spill_bytes = std::uint64_t{16} << 30;  // maximum size of the spill file
-  std::uint64_t lane_messages = 0;                      // capacity of a lane, a power of two; 0: from the model (lane_size.hpp)
+  std::uint64_t lane_messages = 0;                      // capacity of a lane, a power of two; 0: from the model (sizes.hpp)
   std::int64_t attach_timeout_ms = 60'000;
   std::int64_t finalize_timeout_ms = 300'000;
   std::int64_t read_timeout_ms = 300'000;  // of a read from an earlier run

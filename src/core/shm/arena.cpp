@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/shm/prefetch.hpp"
-
 namespace damaris::shm {
 namespace {
 

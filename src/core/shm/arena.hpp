@@ -8,10 +8,28 @@
 #include <functional>
 #include <memory>
 
-#include "core/shm/segments.hpp"
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 
 namespace damaris::shm {
+
+// An arena has segments: equal parts, at most kSegments of them, each with a counter of the bytes released in it.
+
+// log2 of the size of a segment: the smallest with which kSegments of them are enough.
+constexpr unsigned segment_shift(std::uint64_t arena_bytes) noexcept {
+  constexpr int kSegmentBits = 10;
+  static_assert(kSegments == 1u << kSegmentBits);
+  const int bits = 64 - __builtin_clzll(arena_bytes - 1) - kSegmentBits;
+  return bits > static_cast<int>(kSmallestSegmentShift) ? static_cast<unsigned>(bits) : kSmallestSegmentShift;
+}
+
+// A whole arena of one segment has one counter.
+constexpr bool has_segments(std::uint64_t arena_bytes) noexcept { return arena_bytes > std::uint64_t{1} << kSmallestSegmentShift; }
+
+inline void count_release(LaneHeader& lane, std::uint64_t arena_bytes, std::uint64_t offset, std::uint64_t size_bytes) noexcept {
+  if (has_segments(arena_bytes))
+    lane.released_in[offset >> segment_shift(arena_bytes)].fetch_add(size_bytes, std::memory_order_release);
+  lane.released.fetch_add(size_bytes, std::memory_order_release);
+}
 
 // Next fit: blocks are taken from the hole that was used last. Where that is too small, the search goes round the arena once. It visits
 // only segments in which something has been released since their last visit, or which have a hole that is large enough, and merges

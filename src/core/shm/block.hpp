@@ -1,6 +1,6 @@
 // The binary format of a block in an arena: a header no longer than its lists require, then the data.
 // Used by: client threads, which fill it; the server and recovery, which read it and trust none of it (server/intake.hpp).
-// Before it: an arena has room. After it: the published block is announced through the lane.
+// Before it: an arena has room. After it: the published block, announced through the lane; then the released or the answered one.
 //
 // [fixed part: 56 bytes | consecutive lists | padding to a whole line | data]. The lists, all in C order, are extents, position, global,
 // ghost_low, ghost_high: ndims numbers each, of 8 bytes, for ghost zones of 4; absent lists take no space. So the header of a
@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/shm/layout.hpp"
+#include "core/shm/lane.hpp"
 
 namespace damaris::shm {
 
@@ -133,5 +133,33 @@ inline constexpr std::uint64_t kMinBlock = sizeof(BlockHeader) + kLine;
 // Offset from the start of the data. A requested block extends to the end of its answer.
 constexpr std::uint64_t answer_offset(std::uint64_t data_bytes) { return round_up(data_bytes, kLine); }
 constexpr std::uint64_t request_bytes(std::uint64_t data_bytes) { return answer_offset(data_bytes) + sizeof(Answer); }
+
+// As the states in layout.hpp.
+inline BlockState state_of(const BlockHeader& block) noexcept {
+  return static_cast<BlockState>(block.state.load(std::memory_order_acquire));
+}
+inline void set_state(BlockHeader& block, BlockState state) noexcept {
+  block.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
+
+// Client: gives the block, filled, to the server, and pushes the message that announces it. `state`: published, or requested. Precondition: the lane has room, which the caller has checked; only its thread pushes to the lane. A
+// client killed between the two stores leaves a block that recovery finds.
+inline void publish_block(BlockHeader& block, BlockState state, LaneWriter& lane, const Message& message) noexcept {
+  set_state(block, state);
+  lane.try_push(message);
+}
+
+// Client: abandons the read into a requested block. Returns false if the answer has already arrived.
+inline bool abandon_read(BlockHeader& block) noexcept {
+  auto asked = static_cast<std::uint32_t>(BlockState::requested);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::abandoned), std::memory_order_acquire);
+}
+
+// Server: marks the block as answered. Returns false if the client has abandoned the read.
+inline bool answer(BlockHeader& block) noexcept {
+  auto asked = static_cast<std::uint32_t>(BlockState::requested);
+  return block.state.compare_exchange_strong(asked, static_cast<std::uint32_t>(BlockState::answered), std::memory_order_release,
+                                             std::memory_order_relaxed);
+}
 
 }  // namespace damaris::shm

@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/shm/message.hpp"
-
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
@@ -61,7 +59,7 @@ struct alignas(kLine) RegionHeader {
   std::uint64_t pool_offset;  // of the PoolHeader; 0: every lane has an arena of its own
   std::uint64_t ends_offset;  // of the LogEnds
   std::uint64_t log_files;    // number of LogEnds: the files of all logs, in the order of the model
-  std::uint64_t run;          // digest of the run's identity (run_identity.hpp)
+  std::uint64_t run;          // digest of the run's identity (process.hpp)
   char simulation[64];
   char host[64];
   char spill[256];  // absolute path of the spill file, "" for none
@@ -86,7 +84,7 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::uint64_t> busy_ns;                                              // in callbacks of plugins, up to the last step
   std::atomic<std::uint64_t> waited_ns;                                            // C adds: the time that clients waited for room
   std::int64_t serving_since_ns;                                                   // steady clock; constant after start-up
-  // C and S compare-exchange: which writes of a step are omitted (omission.hpp). On separate lines, because every write may read it.
+  // C and S compare-exchange: which writes of a step are omitted (steps.hpp). On separate lines, because every write may read it.
   alignas(kLine) std::atomic<std::uint64_t> omissions[kOmissions];
   // C and S compare-exchange, before the word: the highest step that has lost its word to another one, or found no room for it.
   std::atomic<std::int64_t> omitted_until;
@@ -108,7 +106,8 @@ struct alignas(kLine) RegionHeader {
   std::atomic<std::int64_t> forgotten_first, forgotten_last;  // of older ones; S writes before the entry that it reuses
 };
 
-inline constexpr std::int64_t kNoStep = -1;  // steps are 0 or more
+inline constexpr std::int64_t kNoStep = -1;                          // steps are 0 or more
+inline constexpr std::int64_t kHighestStep = std::int64_t{1} << 62;  // the sum of two steps does not overflow
 
 enum class SlotState : std::uint32_t {
   free = 0,
@@ -154,7 +153,7 @@ inline constexpr unsigned kSmallestSegmentShift = 16;
 struct LaneHeader {
   // S and C release, C acquire: bytes of released blocks in this lane's arena.
   alignas(kLine) std::atomic<std::uint64_t> released;
-  // The same, for the blocks that begin in each segment (segments.hpp). Unused in an arena of one segment.
+  // The same, for the blocks that begin in each segment (arena.hpp). Unused in an arena of one segment.
   alignas(kLine) std::atomic<std::uint64_t> released_in[kSegments];
   alignas(kLine) std::atomic<std::uint64_t> head;  // C release, S acquire: messages pushed
   alignas(kLine) std::atomic<std::uint64_t> tail;  // S release, C acquire: messages taken
@@ -202,6 +201,21 @@ struct alignas(2 * kLine) LogEnd {
   std::uint64_t before;
   std::uint64_t run_before;  // its number
 };
+
+// How states are published and read: a reader of a state sees what was stored before it.
+inline RegionState state_of(const RegionHeader& header) noexcept {
+  return static_cast<RegionState>(header.state.load(std::memory_order_acquire));
+}
+inline void set_state(RegionHeader& header, RegionState state) noexcept {
+  header.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
+
+inline SlotState state_of(const ClientSlot& slot) noexcept {
+  return static_cast<SlotState>(slot.state.load(std::memory_order_acquire));
+}
+inline void set_state(ClientSlot& slot, SlotState state) noexcept {
+  slot.state.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+}
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 

@@ -11,9 +11,9 @@
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
+#include "core/shm/block.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/pool.hpp"
-#include "core/shm/states.hpp"
 #include "core/shm/steps.hpp"
 
 namespace damaris::shm {

@@ -1,13 +1,17 @@
-// The names of regions in /dev/shm: how they are made, read and searched.
-// Used by: as dead_regions.hpp; one thread.
-// Before it: the model, and /dev/shm. After it: dead_regions.hpp inspects what was found, region.hpp opens it.
+// The names of a simulation's regions in /dev/shm: how they are made, read and searched; and its start lock, with which only one process at
+// a time searches this node for living regions of the simulation and creates a new one.
+// Used by: a client that starts a server, damaris-server, the servers of an MPI job, damaris-recover, each at start-up, on one thread.
+// Before it: the model, and /dev/shm. After it: dead_regions.hpp inspects what was found, region.hpp opens it or creates one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "core/base/creator_process.hpp"
+#include "core/base/error.hpp"
 #include "core/model/model.hpp"
 
 namespace damaris::shm {
@@ -55,5 +59,34 @@ void for_each_name_of_user(const std::function<void(const std::string& name)>& t
 // The names of regions that `is_wanted`, sorted. Looks only at those, and leaves out what is not a regular file of this user.
 // Throws as for_each_name_of_user.
 std::vector<std::string> region_names_where(const std::function<bool(const std::string& name)>& is_wanted);
+
+// A locked file of mode 0600 in /dev/shm, which works for all processes of the node regardless of what the file system of the XML supports.
+// The holder removes the file; a file left by a killed holder does not block the next one.
+class StartLock {
+ public:
+  // For this user's job and the run of `key`. Does not take the lock yet.
+  explicit StartLock(const RunKey& key);
+  ~StartLock();
+  StartLock(const StartLock&) = delete;
+  StartLock& operator=(const StartLock&) = delete;
+
+  // False while another process holds it. Throws Error(DC_E_SHM) if the file cannot be locked for another reason, or is another user's.
+  bool try_take();
+  // Waits for the lock. Throws Error(DC_E_TIMEOUT) naming the file after `timeout_ms`, or once `stop` is set.
+  void take(std::int64_t timeout_ms, const std::atomic<bool>* stop = nullptr);
+
+  // The error of a wait for it that is over; `how_long` goes on "... holds FILE (".
+  Error held(const std::string& how_long) const;
+
+  const std::string& name() const noexcept { return name_; }  // of the file, below /dev/shm
+
+ private:
+  std::string simulation_, name_;
+  int descriptor_ = -1;  // open: held
+  CreatorProcess creator_;
+};
+
+// Removes the lock files that killed holders of this user left, in any job: they block no start, but would stay forever.
+void remove_dead_start_locks();
 
 }  // namespace damaris::shm

@@ -5,8 +5,8 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/units.hpp"
-#include "core/shm/lane_size.hpp"
-#include "core/shm/message.hpp"
+#include "core/shm/lane.hpp"
+#include "core/shm/sizes.hpp"
 #include "tools/check/text_table.hpp"
 
 namespace damaris::check {

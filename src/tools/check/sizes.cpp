@@ -10,7 +10,7 @@
 #include "core/base/format.hpp"
 #include "core/base/nearest.hpp"
 #include "core/shm/block.hpp"
-#include "core/shm/lane_size.hpp"
+#include "core/shm/sizes.hpp"
 
 namespace damaris::check {
 namespace {

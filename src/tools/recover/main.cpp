@@ -16,7 +16,7 @@
 #include "core/base/process_guard.hpp"
 #include "core/base/units.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
 #include "server/recovery.hpp"
 #include "tools/command_line.hpp"
 

@@ -16,7 +16,7 @@
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
 #include "server/start.hpp"
 #include "tools/command_line.hpp"
 

@@ -1,6 +1,6 @@
 // What a recovery writes is what the dead server would have written: files, record, views.
-#include "core/shm/omission.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/steps.hpp"
 #include "recover.hpp"
 
 namespace damaris::test {

@@ -1,8 +1,8 @@
 // `damaris recover` and stale="recover", after a server that was killed.
 #include "recover.hpp"
 #include "core/shm/region.hpp"
+#include "core/shm/region_names.hpp"
 #include "core/shm/shared_memory.hpp"
-#include "core/shm/start_lock.hpp"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
 #include "run.hpp"
 
 namespace damaris::test {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/shm/block.hpp"
-#include "core/shm/lane_size.hpp"
+#include "core/shm/sizes.hpp"
 
 using namespace damaris;
 using shm::lane_capacity;

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "core/shm/states.hpp"
+#include "core/shm/block.hpp"
 #include "dead_region.hpp"
 #include "support/errors.hpp"
 

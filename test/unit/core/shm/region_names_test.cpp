@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/shm/dead_regions.hpp"
-#include "core/shm/start_lock.hpp"
 
 namespace {
 

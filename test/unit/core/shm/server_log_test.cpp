@@ -1,4 +1,4 @@
-#include "core/shm/server_log.hpp"
+#include "core/shm/server_facts.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "core/shm/start_lock.hpp"
+#include "core/shm/region_names.hpp"
 
 #include <catch2/catch.hpp>
 

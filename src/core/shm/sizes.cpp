@@ -1,8 +1,6 @@
-#include "core/shm/lane_size.hpp"
+#include "core/shm/sizes.hpp"
 
 #include <algorithm>
-
-#include "core/shm/block.hpp"
 
 namespace damaris::shm {
 namespace {
