@@ -5,13 +5,12 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/model/name_table.hpp"
 #include "core/model/names.hpp"
 
 namespace damaris::model {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_table(const std::string& why) {
   throw Error(DC_E_CONFIG, "the compiled model cannot be used: its table of variables " + why);
 }
 
@@ -23,7 +22,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 std::uint32_t narrowed(std::uint64_t value) {
-  if (value > std::numeric_limits<std::uint32_t>::max()) refuse("would be too large");
+  if (value > std::numeric_limits<std::uint32_t>::max()) refuse_table("would be too large");
   return static_cast<std::uint32_t>(value);
 }
 
@@ -103,17 +102,18 @@ class TableWriter {
 std::string variable_table_of(const Model& model) { return TableWriter(model).bytes(); }
 
 VariableTable::VariableTable(std::string_view bytes, std::size_t layouts) : layouts_(layouts) {
-  if (bytes.size() < sizeof(Header)) refuse("is missing");
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Schedule) != 0) refuse("is not aligned");
+  if (bytes.size() < sizeof(Header)) refuse_table("is missing");
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(Schedule) != 0) refuse_table("is not aligned");
   const auto* header = reinterpret_cast<const Header*>(bytes.data());
-  if (header->magic != kMagic) refuse("is not of this version of Damaris");
+  if (header->magic != kMagic) refuse_table("is not of this version of Damaris");
   count_ = header->count;
   schedule_count_ = header->schedules;
   may_omit_ = header->may_omit != 0;
   const std::uint64_t places = places_of(count_);
   const std::uint64_t before_text =
       sizeof(Header) + count_ * sizeof(Entry) + places * sizeof(Place) + schedule_count_ * sizeof(Schedule);
-  if (before_text > bytes.size()) refuse(format("of {} variables has {} bytes, less than {}", count_, bytes.size(), before_text));
+  if (before_text > bytes.size())
+    refuse_table(format("of {} variables has {} bytes, less than {}", count_, bytes.size(), before_text));
   mask_ = places - 1;
   text_bytes_ = bytes.size() - before_text;
   entries_ = reinterpret_cast<const Entry*>(header + 1);
@@ -127,7 +127,7 @@ VariableTable::VariableTable(std::string_view bytes, std::size_t layouts) : layo
 void VariableTable::check_entries() const {
   for (std::uint32_t id = 0; id < count_; ++id) {
     const std::uint32_t length = entries_[id].length;
-    if (path(id).size() != length || entries_[id].bare > length) refuse(format("gives variable {} a name outside it", id));
+    if (path(id).size() != length || entries_[id].bare > length) refuse_table(format("gives variable {} a name outside it", id));
     at(id);
   }
 }
@@ -137,10 +137,10 @@ void VariableTable::check_places() const {
   std::uint64_t used = 0;
   for (std::uint64_t at = 0; at <= mask_; ++at) {
     const std::uint32_t next_id = places_[at].next_id;
-    if (next_id > count_) refuse(format("has a name of variable {} of {}", next_id - 1, count_));
+    if (next_id > count_) refuse_table(format("has a name of variable {} of {}", next_id - 1, count_));
     used += next_id != 0 ? 1 : 0;
   }
-  if (used > mask_) refuse("has no unused place");
+  if (used > mask_) refuse_table("has no unused place");
 }
 
 std::string_view VariableTable::long_text_of(const Entry& entry, std::uint32_t length) const noexcept {
@@ -166,9 +166,10 @@ DeclaredVariable VariableTable::at(std::uint32_t id) const {
   const Entry& entry = entries_[id];
   const std::uint32_t layout = read_once(entry.layout), schedule = read_once(entry.schedule);
   const std::uint8_t on_full = read_once(entry.on_full);
-  if (layout >= layouts_) refuse(format("gives variable {} the layout {} of {}", id, layout, layouts_));
-  if (schedule > schedule_count_) refuse(format("gives variable {} the schedule {} of {}", id, schedule, schedule_count_));
-  if (on_full > static_cast<std::uint8_t>(OnFull::drop)) refuse(format("gives variable {} an unknown on-full, {}", id, on_full));
+  if (layout >= layouts_) refuse_table(format("gives variable {} the layout {} of {}", id, layout, layouts_));
+  if (schedule > schedule_count_) refuse_table(format("gives variable {} the schedule {} of {}", id, schedule, schedule_count_));
+  if (on_full > static_cast<std::uint8_t>(OnFull::drop))
+    refuse_table(format("gives variable {} an unknown on-full, {}", id, on_full));
   DeclaredVariable declared;
   declared.layout = layout;
   declared.priority = entry.priority;
@@ -177,7 +178,7 @@ DeclaredVariable VariableTable::at(std::uint32_t id) const {
   if (schedule == 0) return declared;
   const Schedule& due = schedules_[schedule - 1];
   declared.schedule = {read_once(due.every), due.from, due.until};
-  if (declared.schedule.every < 1) refuse(format("has variable {} due every {} steps", id, declared.schedule.every));
+  if (declared.schedule.every < 1) refuse_table(format("has variable {} due every {} steps", id, declared.schedule.every));
   return declared;
 }
 

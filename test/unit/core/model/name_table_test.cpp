@@ -1,4 +1,4 @@
-#include "core/model/name_table.hpp"
+#include "core/model/names.hpp"
 
 #include <catch2/catch.hpp>
 
