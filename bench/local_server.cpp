@@ -13,8 +13,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/module_path.hpp"
 
 namespace damaris::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include "child_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "folder.hpp"
 #include "local_server.hpp"
 #include "machine.hpp"

@@ -9,7 +9,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "folder.hpp"
 #include "local_server.hpp"
 #include "machine.hpp"

@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "core/base/error.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/module_path.hpp"
 
 namespace damaris::bench {
 

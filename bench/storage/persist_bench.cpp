@@ -12,7 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "folder.hpp"
 #include "plugins/hdf5/file/hdf5_file.hpp"
 #include "plugins/hdf5/storage.hpp"

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "progress.hpp"
 #include "write/comparison.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "progress.hpp"
 #include "write/comparison.hpp"
 

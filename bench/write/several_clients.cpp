@@ -9,7 +9,7 @@
 #include "barrier.hpp"
 #include "child_process.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "local_server.hpp"
 #include "machine.hpp"
 #include "progress.hpp"

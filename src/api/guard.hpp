@@ -8,7 +8,7 @@
 
 #include "api/session.hpp"
 #include "core/base/error.hpp"
-#include "core/base/thread_state_guard.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris::api {
 

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 
 #include "core/base/error.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/module_path.hpp"
 
 namespace damaris::api {
 namespace {

@@ -12,15 +12,13 @@
 #include <thread>
 
 #include "client/slot.hpp"
-#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/observed.hpp"
 #include "core/base/process_guard.hpp"
-#include "core/base/thread_state_guard.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "core/shm/steps.hpp"

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "client/client.hpp"
-#include "core/base/creator_process.hpp"
-#include "core/base/in_callback.hpp"
+#include "core/base/process.hpp"
+#include "core/base/process_guard.hpp"
 #include "server/library/serving.hpp"
 
 namespace damaris::api {

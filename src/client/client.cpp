@@ -6,7 +6,7 @@
 #include "client/slot.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/mailbox.hpp"
 #include "core/shm/server_facts.hpp"
 #include "core/shm/steps.hpp"

@@ -17,8 +17,8 @@
 #include "client/source.hpp"
 #include "client/writer.hpp"
 #include "core/base/clock.hpp"
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
+#include "core/base/process.hpp"
 #include "core/shm/region.hpp"
 
 namespace damaris::client {

@@ -6,7 +6,7 @@
 #include "codec/checksum.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/base/thread_state_guard.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/copy_choice.hpp"
 #include "core/shm/steps.hpp"

@@ -5,7 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/sizes.hpp"
 
 namespace damaris::client {

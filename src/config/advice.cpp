@@ -6,7 +6,7 @@
 #include "config/build.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/region.hpp"
 #include "core/shm/sizes.hpp"
 

@@ -7,11 +7,9 @@
 
 #include "config/build.hpp"
 #include "config/values.hpp"
-#include "core/base/ascii.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::config {
 namespace {

@@ -6,7 +6,7 @@
 #include "config/build.hpp"
 #include "config/values.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::config {
 namespace {

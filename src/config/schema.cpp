@@ -32,7 +32,7 @@
 #include "config/xml_reader.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "embedded/damaris_xsd.hpp"
 
 namespace damaris::config {

@@ -8,8 +8,7 @@
 
 #include "config/build.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::config {
 namespace {

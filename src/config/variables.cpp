@@ -4,7 +4,7 @@
 #include "config/build.hpp"
 #include "config/values.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/model/names.hpp"
 
 namespace damaris::config {

@@ -16,10 +16,9 @@
 #include <string_view>
 
 #include "config/schema.hpp"
-#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::config {
 namespace {

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <climits>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"

@@ -1,6 +1,6 @@
 #include "contested_elements.hpp"
 
-#include "core/base/overlaps.hpp"
+#include "core/base/box.hpp"
 
 namespace damaris::manifest {
 namespace {

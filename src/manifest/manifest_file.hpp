@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/file_identity.hpp"
+#include "core/base/own_file.hpp"
 #include "entries.hpp"
 #include "run_lock.hpp"
 #include "sealed_line.hpp"

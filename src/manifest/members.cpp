@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/json.hpp"
+#include "core/base/text.hpp"
 #include "sealed_line.hpp"
 #include "server_entry.hpp"
 

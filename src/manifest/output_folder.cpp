@@ -12,9 +12,9 @@
 #include <fstream>
 #include <limits>
 
-#include "core/base/ascii.hpp"
-#include "core/base/errno_text.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::manifest {
 namespace {

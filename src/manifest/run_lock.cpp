@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "core/base/failure.hpp"
-#include "core/base/fork_closed.hpp"
 #include "core/base/own_file.hpp"
 #include "output_folder.hpp"
 

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/base/file_identity.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::manifest {
 

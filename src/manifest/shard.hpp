@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/file_identity.hpp"
+#include "core/base/own_file.hpp"
 #include "entries.hpp"
 
 namespace damaris::manifest {

@@ -14,10 +14,9 @@
 #include <tuple>
 
 #include "contested_elements.hpp"
-#include "core/base/ascii.hpp"
-#include "core/base/errno_text.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/text.hpp"
 #include "file_sum.hpp"
 #include "unrecorded.hpp"
 

@@ -17,7 +17,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/failure.hpp"
-#include "core/base/retry.hpp"
 #include "disk_forecast.hpp"
 #include "manifest_file.hpp"
 #include "members.hpp"

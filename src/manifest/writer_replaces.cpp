@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "core/base/ascii.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/json.hpp"
+#include "core/base/text.hpp"
 #include "writer.hpp"
 
 namespace damaris::manifest {

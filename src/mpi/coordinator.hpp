@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/creator_process.hpp"
+#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "mpi/mpi_call.hpp"
 #include "server/library/serving.hpp"

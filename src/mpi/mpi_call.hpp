@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/process.hpp"
 
 namespace damaris::mpi {
 

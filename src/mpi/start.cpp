@@ -18,7 +18,6 @@
 #include "client/slot.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
-#include "core/base/freed_memory.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/model/json.hpp"

@@ -8,10 +8,10 @@
 #include <random>
 #include <utility>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "replay/contents.hpp"
 
 namespace damaris::replay {

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <thread>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::replay {

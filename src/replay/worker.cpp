@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <exception>
 
-#include "core/base/errno_text.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 #include "replay/outlet.hpp"
 

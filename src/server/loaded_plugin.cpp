@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
+#include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/base/module_path.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/process_guard.hpp"
-#include "core/base/thread_state_guard.hpp"
 
 namespace damaris::server {
 namespace {

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
-#include "core/base/run_identity.hpp"
-#include "core/base/units.hpp"
+#include "core/base/process.hpp"
+#include "core/base/text.hpp"
 #include "core/model/variable_table.hpp"
 #include "core/shm/sizes.hpp"
 #include "server/spill.hpp"

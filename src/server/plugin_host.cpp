@@ -8,10 +8,9 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/in_callback.hpp"
 #include "core/base/log.hpp"
 #include "core/base/observed.hpp"
-#include "core/base/thread_state_guard.hpp"
+#include "core/base/process_guard.hpp"
 
 namespace damaris::server {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
+#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "server/library/serving.hpp"
 #include "server/loaded_plugin.hpp"

@@ -8,11 +8,11 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/observed.hpp"
+#include "core/base/process.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"

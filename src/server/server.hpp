@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/creator_process.hpp"
+#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"

@@ -16,7 +16,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/dead_regions.hpp"
 

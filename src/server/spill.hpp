@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/creator_process.hpp"
+#include "core/base/process.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/region.hpp"
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "core/base/clock.hpp"
-#include "core/base/creator_process.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
+#include "core/base/process.hpp"
 #include "core/shm/layout.hpp"
 #include "core/shm/server_facts.hpp"
 

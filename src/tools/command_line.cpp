@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::tools {
 

@@ -4,8 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/base/nearest.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "fuzz.hpp"
 #include "manifest/output_folder.hpp"

@@ -1,11 +1,12 @@
-// A box of array elements, and the arithmetic of boxes: plain numbers, no HDF5.
-// Used by: the hdf5 plugin, on the server's work thread.
-// Before it: the views of plugin.h. After it: tiling.hpp, pieces.hpp, gather.hpp.
+// A box of array elements, the arithmetic of boxes, and which of many overlap: plain numbers, no HDF5.
+// Used by: the hdf5 plugin, on the server's work thread; `damaris verify`.
+// Before it: the views of plugin.h, or datasets. After it: tiling.hpp, pieces.hpp, gather.hpp; who has an element that several have.
 #pragma once
 
 #include <damaris/plugin.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,5 +41,17 @@ std::string box_text(const Box& box);
 
 // `box` minus `hole`: boxes that do not overlap, at most two per dimension.
 std::vector<Box> subtract(Box box, const Box& hole);
+
+// For each box, the earlier ones that overlap it.
+std::vector<std::vector<std::size_t>> earlier_overlaps(const std::vector<Box>& boxes);
+
+// Two boxes, by their indices, that have more in common than a face, as neighbours on a staggered grid share: in no dimension is the common
+// part one element thick where one of them is thicker.
+struct Contest {
+  std::size_t first, second;
+  Box common;
+};
+// In the order of `second`. A box that equals earlier ones is only compared with the first of these, as that covers it.
+std::vector<Contest> contests(const std::vector<Box>& boxes);
 
 }  // namespace damaris

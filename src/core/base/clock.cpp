@@ -1,7 +1,8 @@
 #include "core/base/clock.hpp"
 
 #include <array>
-#include <chrono>
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 
@@ -16,6 +17,8 @@ std::string text_of(std::time_t seconds) {
   return text.data();
 }
 
+constexpr std::chrono::milliseconds kFirstPause{20}, kLongestPause{1000};
+
 }  // namespace
 
 std::string utc_now() { return text_of(std::time(nullptr)) + "Z"; }
@@ -27,6 +30,60 @@ std::string utc_now_ms() {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(since);  // also before 1970
   std::snprintf(fraction.data(), fraction.size(), ".%03dZ", static_cast<int>((since - seconds).count()));
   return text_of(static_cast<std::time_t>(seconds.count())) + fraction.data();
+}
+
+bool may_be_transient(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EROFS:
+    case ENOENT:  // a folder that is unmounted
+    case ESTALE:
+    case ETIMEDOUT:
+    case ENOTCONN:
+    case EACCES:
+    case EPERM:
+    case EMFILE:
+    case ENFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A try may take long: the pause is at least as long, so that failing operations do not keep the disk busy.
+bool Retry::again(int error, Instant since, Instant begun, Instant now) {
+  ++failed_;
+  if (!first_) first_ = begun;
+  if (!may_be_transient(error)) return false;
+  if (!failing_since_) failing_since_ = begun;
+  const Instant end = std::min(latest_, window_ ? std::max(since, *failing_since_) + *window_ : Instant::max());
+  if (now >= end) return false;
+  pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
+  next_ = std::min(end, now + std::max(pause_, now - begun));
+  return true;
+}
+
+void Retry::insist(Instant now) { next_ = now + kLongestPause; }
+
+void Retry::stored() {
+  failing_since_.reset();
+  next_thing();
+}
+
+void Retry::next_thing() {
+  first_.reset();
+  next_ = {};
+  failed_ = 0;
+}
+
+double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
+
+std::string Retry::effort(Instant now) const {
+  char text[32];  // not snprintf, which depends on the locale
+  const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
+  return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";
 }
 
 }  // namespace damaris

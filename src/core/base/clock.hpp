@@ -1,10 +1,12 @@
-// Monotonic time and deadlines, so that every wait has a bound; the time of day as text.
-// Used by: every folder, any thread.
+// Monotonic time and deadlines, so that every wait has a bound; the time of day as text; and when the storage tries again what the file
+// system refused.
+// Used by: every folder, any thread; Retry by the manifest's writer and the hdf5 plugin, on the server's work thread.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace damaris {
@@ -34,5 +36,44 @@ inline double seconds_since(Clock::time_point start) { return std::chrono::durat
 std::string utc_now();
 // The same to the millisecond: "2025-03-01T12:00:00.123Z".
 std::string utc_now_ms();
+
+// The retry policy of the storage. Never blocks. Without a window there is no limit. Otherwise time counts from the first failure, or from the arrival of the item if that was later. So an
+// item that was queued behind a failed one is not retried for another full window: all retries end `window` after the last item has arrived.
+class Retry {
+ public:
+  explicit Retry(std::optional<std::int64_t> window_ms) {
+    if (window_ms) window_.emplace(*window_ms);
+  }
+
+  // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if it is to
+  // be retried, once resting() returns false.
+  bool again(int error, Instant since, Instant begun, Instant now);
+  // Retries the item although again() has given it up.
+  void insist(Instant now);
+  // No retry ends later than `window_ms` after `now`.
+  void end_within(std::int64_t window_ms, Instant now) { latest_ = std::min(latest_, now + std::chrono::milliseconds(window_ms)); }
+  bool resting(Instant now) const { return now < next_; }
+  // The item is stored: the failure has ended.
+  void stored();
+  // Moves on to the next item; the failure may persist.
+  void next_thing();
+
+  // Failed tries of the current item, and the time since the first of them began.
+  int failed() const { return failed_; }
+  double seconds(Instant now) const;
+  // "4 tries within 12.3 s"
+  std::string effort(Instant now) const;
+
+ private:
+  std::optional<std::chrono::milliseconds> window_;
+  Instant latest_ = Instant::max();
+  std::optional<Instant> failing_since_, first_;
+  Instant next_ = {};
+  Instant::duration pause_ = {};
+  int failed_ = 0;
+};
+
+// True if a failure with this errno may pass, by itself or because its cause is mended, and then concerns no single step.
+bool may_be_transient(int error);
 
 }  // namespace damaris

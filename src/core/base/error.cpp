@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "core/base/errno_text.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris {

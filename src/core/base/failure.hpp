@@ -1,6 +1,6 @@
-// A failed system or library call as an exception: what could not be done, and why.
-// Used by: the manifest and the hdf5 plugin, on the server's work thread or in a tool.
-// Before it: the failed call. After it: the storage turns it into the user's message.
+// A failed system or library call: its text for a user and, for the storage, as an exception: what could not be done, and why.
+// Used by: the text by every folder, any thread; Failure by the manifest and the hdf5 plugin, on the server's work thread or in a tool.
+// Before it: the failed call. After it: a message; the storage turns a Failure into the user's.
 #pragma once
 
 #include <stdexcept>
@@ -9,6 +9,9 @@
 #include "core/base/own_file.hpp"
 
 namespace damaris {
+
+// The system's error text, and the limit that may have caused it: "File too large (the limit of a file's size, see ulimit -f)".
+std::string text_of_errno(int error);
 
 // In place of an errno: the message already contains its remedy.
 constexpr int kNoRemedy = -1;

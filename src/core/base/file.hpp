@@ -1,5 +1,5 @@
-// Reads whole text files, and computes the digest by which two processes compare what they read.
-// Used by: every process at start-up; names of regions and recovery use the digest.
+// Reads the configuration, computes the digest by which two processes compare what they read, and tells where libdamaris is.
+// Used by: every process at start-up; names of regions and recovery use the digest, who starts programs or loads plugins the place.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ std::uint64_t digest(std::string_view text) noexcept;
 
 // Identifies the configuration file by its canonical path, independent of its content: all paths of one file give the same number.
 std::uint64_t place_digest(const std::string& path);
+
+// Absolute path of the folder that holds libdamaris.so.
+std::string library_folder();
 
 }  // namespace damaris

@@ -19,12 +19,12 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/process_guard.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "core/base/creator_process.hpp"
+#include "core/base/process.hpp"
 
 namespace damaris {
 

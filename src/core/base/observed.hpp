@@ -3,6 +3,8 @@
 // Before it: `damaris record`, which preloads the recorder. After it: trace/region.hpp.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <exception>
 
@@ -12,9 +14,15 @@
 namespace damaris {
 
 // nullptr without a recorder.
-trace::RunRegion* find_recorder() noexcept;
+inline trace::RunRegion* find_recorder() noexcept {
+  static const auto found = reinterpret_cast<trace::RunRegion*>(::dlsym(RTLD_DEFAULT, trace::kRunRegion));
+  return found;
+}
 // -1: a server.
-void tell_recorder_client(int id, std::uint64_t run) noexcept;
+inline void tell_recorder_client(int id, std::uint64_t run) noexcept {
+  const auto tell = reinterpret_cast<trace::TellClient*>(::dlsym(RTLD_DEFAULT, trace::kTellClient));
+  if (tell != nullptr) tell(id, run);
+}
 
 // Returns what `body` returns, negative for a failure, or throws what it throws.
 template <class Body>

@@ -2,14 +2,15 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,33 @@ bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noe
   return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && is_trusted_owner(entry.st_uid));
 }
 
+// "; it belongs to user 1001", or "" for this user's file or none.
+std::string whose_if_foreign(const std::string& path) {
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return "";
+  return "; it belongs to user " + std::to_string(info.st_uid);
+}
+
+// Descriptors, each plus 1; 0 is free. Atomic, because another thread may fork at any moment.
+std::array<std::atomic<int>, 256> entries;
+
+// No fork comes between the opening of a file and its entry.
+std::mutex opening;
+
+void before_fork() noexcept { opening.lock(); }
+void after_fork() noexcept { opening.unlock(); }
+// In the child, which has one thread.
+void close_copies() noexcept {
+  for (auto& entry : entries)
+    if (const int taken = entry.exchange(0); taken > 0) ::close(taken - 1);
+  opening.unlock();
+}
+
+bool registered() noexcept {
+  static const bool done = ::pthread_atfork(before_fork, after_fork, close_copies) == 0;
+  return done;
+}
+
 }  // namespace
 
 void keep_descriptors_low() noexcept { is_own_program = true; }
@@ -177,17 +205,6 @@ bool is_stored_file(int descriptor) noexcept {
   errno = error_of(info);
   return false;
 }
-
-namespace {
-
-// "; it belongs to user 1001", or "" for this user's file or none.
-std::string whose_if_foreign(const std::string& path) {
-  struct stat info = {};
-  if (::lstat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return "";
-  return "; it belongs to user " + std::to_string(info.st_uid);
-}
-
-}  // namespace
 
 std::string why_not_read(const std::string& path, int error) {
   if (error == EINVAL || error == EAGAIN) return why_not_own(path, error);
@@ -261,6 +278,25 @@ std::string replaceable_part(const std::string& path) {
     left.insert(left.begin(), target.begin(), target.end());
   }
   return "";
+}
+
+int open_closed_in_forks(const std::string& path, int flags) noexcept {
+  if (!registered()) return open_own(path, flags);
+  const std::lock_guard<std::mutex> no_fork(opening);
+  const int descriptor = open_own(path, flags);
+  if (descriptor >= 0) close_in_forks(descriptor);
+  return descriptor;
+}
+
+void close_in_forks(int descriptor) noexcept {
+  if (!registered()) return;
+  for (auto& entry : entries)
+    if (int free = 0; entry.compare_exchange_strong(free, descriptor + 1)) return;
+}
+
+void keep_in_forks(int descriptor) noexcept {
+  for (auto& entry : entries)
+    if (int mine = descriptor + 1; descriptor >= 0 && entry.compare_exchange_strong(mine, 0)) return;
 }
 
 }  // namespace damaris

@@ -3,6 +3,7 @@
 // Before it: a predictable path. After it: a descriptor of a file that no other user can block or replace.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -10,6 +11,19 @@
 #include <string>
 
 namespace damaris {
+
+// Which file it is, by the device and the number that the system gives it: to see later whether a name still leads to it.
+class FileIdentity {
+ public:
+  FileIdentity() = default;  // of no file
+  explicit FileIdentity(const struct stat& facts) noexcept : device_(facts.st_dev), inode_(facts.st_ino) {}
+  // Whether `facts` are of the same file.
+  bool is(const struct stat& facts) const noexcept { return facts.st_dev == device_ && facts.st_ino == inode_; }
+
+ private:
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
 
 // For a descriptor that stays open between two calls of the program: moves it to min(256, half of `ulimit -n`) or above, so that a program
 // that closes low numbers which it did not open, as daemons do, meets none of ours. Returns the new one, or the same if there is no room.
@@ -69,5 +83,15 @@ bool is_kept_for_other(const std::string& path) noexcept;
 // is sticky and the entry in it belongs to this user or root. Returns the offending path, "" if there is none. A missing entry is safe in a
 // folder that is not world-writable.
 std::string replaceable_part(const std::string& path);
+
+// For descriptors whose locks are to end with this process: a fork closes its copies; a program that exec starts has none anyway. The
+// kernel keeps a lock of an open file as long as any process has a copy, so a child that lives on would make its dead parent look alive, or
+// still at its run. Any thread.
+
+// Until keep_in_forks() of the same number. Up to 256 at a time; a descriptor beyond them stays open in forks.
+void close_in_forks(int descriptor) noexcept;
+// As open_own() of an existing file, and closed in forks from the first moment on. Not for a file on a disk that may hang: a fork waits for it.
+int open_closed_in_forks(const std::string& path, int flags) noexcept;
+void keep_in_forks(int descriptor) noexcept;
 
 }  // namespace damaris

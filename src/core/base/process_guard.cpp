@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <cerrno>
 #include <ctime>
@@ -14,6 +17,8 @@ namespace {
 constexpr int kQuiet[] = {SIGXFSZ, SIGPIPE};
 
 extern "C" void ignore_signal(int) {}
+
+thread_local int depth = 0;
 
 }  // namespace
 
@@ -71,6 +76,28 @@ void reset_inherited_signals() noexcept {
   sigset_t none;
   ::sigemptyset(&none);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
+}
+
+std::atomic<int> InCallback::running_{0};
+
+InCallback::InCallback() noexcept {
+  running_.fetch_add(1, std::memory_order_relaxed);
+  ++depth;
+}
+
+InCallback::~InCallback() {
+  --depth;
+  running_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool InCallback::is_this_thread() noexcept { return depth != 0; }
+
+void return_memory_of_parse(std::size_t configuration_bytes) noexcept {
+  constexpr std::size_t kWorthIt = 64 << 10;
+  if (configuration_bytes < kWorthIt) return;
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace damaris

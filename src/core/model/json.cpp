@@ -6,7 +6,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/json_bytes.hpp"
+#include "core/base/json.hpp"
 
 namespace damaris::model {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
+#include "core/base/text.hpp"
 #include "core/model/names.hpp"
 
 namespace damaris::model {
@@ -16,10 +17,6 @@ namespace {
 
 // A variable has two names at most.
 std::uint64_t places_of(std::uint32_t variables) { return places_for(2 * std::uint64_t{variables}); }
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 std::uint32_t narrowed(std::uint64_t value) {
   if (value > std::numeric_limits<std::uint32_t>::max()) refuse_table("would be too large");

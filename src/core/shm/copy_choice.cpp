@@ -5,7 +5,7 @@
 #endif
 
 #include "core/base/clock.hpp"
-#include "core/base/thread_state_guard.hpp"
+#include "core/base/process_guard.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {

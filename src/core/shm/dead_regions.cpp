@@ -11,12 +11,12 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/arena.hpp"
 #include "core/shm/region.hpp"
 

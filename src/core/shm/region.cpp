@@ -10,7 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/pool.hpp"

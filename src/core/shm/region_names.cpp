@@ -18,12 +18,12 @@
 #include <string_view>
 #include <thread>
 
-#include "core/base/ascii.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::shm {
 namespace {
@@ -124,10 +124,6 @@ std::string remedy_for(int error, const std::string& path) {
   return "have it removed, or set DAMARIS_JOB to another name";
 }
 
-bool is_start_lock(const std::string& name) {
-  return name.size() > kEnding.size() && name.compare(name.size() - kEnding.size(), kEnding.size(), kEnding) == 0;
-}
-
 }  // namespace
 
 std::string job_name() {
@@ -215,7 +211,7 @@ std::vector<std::string> region_names_where(const std::function<bool(const std::
 
 void remove_dead_start_locks() try {
   for_each_name_of_user([](const std::string& name) {
-    if (!is_start_lock(name)) return;
+    if (!ends_with(name, kEnding)) return;
     const int descriptor = open_own("/dev/shm" + name, O_RDWR);
     if (descriptor < 0) return;
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_still_named(descriptor, name)) ::shm_unlink(name.c_str());

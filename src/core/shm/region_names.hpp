@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
+#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 
 namespace damaris::shm {

@@ -14,10 +14,9 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/base/fork_closed.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/layout.hpp"
 
 #ifndef MADV_POPULATE_READ

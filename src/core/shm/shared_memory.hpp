@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "core/base/creator_process.hpp"
 #include "core/base/error.hpp"
-#include "core/base/file_identity.hpp"
+#include "core/base/own_file.hpp"
+#include "core/base/process.hpp"
 
 struct stat;
 namespace boost::interprocess {

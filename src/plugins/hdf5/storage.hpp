@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/retry.hpp"
+#include "core/base/clock.hpp"
 #include "layout/place_warnings.hpp"
 #include "manifest/output_folder.hpp"
 #include "manifest/writer.hpp"

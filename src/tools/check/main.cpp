@@ -16,10 +16,10 @@
 
 #include "config/advice.hpp"
 #include "config/config.hpp"
-#include "core/base/ascii.hpp"
 #include "core/base/error.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
+#include "core/base/text.hpp"
 #include "tools/check/plugins.hpp"
 #include "tools/check/report.hpp"
 #include "tools/check/text_table.hpp"

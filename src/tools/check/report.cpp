@@ -4,7 +4,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/lane.hpp"
 #include "core/shm/sizes.hpp"
 #include "tools/check/text_table.hpp"

@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "core/base/json_bytes.hpp"
+#include "core/base/json.hpp"
 #include "core/model/json.hpp"
 #include "tools/check/report.hpp"
 

@@ -8,7 +8,7 @@
 #include "config/advice.hpp"
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
-#include "core/base/nearest.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/sizes.hpp"
 

@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "manifest/reader.hpp"
 #include "manifest/verify.hpp"
 #include "tools/command_line.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 #include "tools/command_line.hpp"
 #include "tools/record/node_pool.hpp"

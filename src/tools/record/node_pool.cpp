@@ -20,8 +20,8 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/process.hpp"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 
 namespace damaris::record {

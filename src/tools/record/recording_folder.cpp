@@ -14,8 +14,8 @@
 #include <system_error>
 
 #include "core/base/clock.hpp"
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "core/base/process.hpp"

@@ -14,7 +14,7 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_guard.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "core/shm/region_names.hpp"
 #include "server/recovery.hpp"

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "core/base/errno_text.hpp"
 #include "core/base/error.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "tools/command_line.hpp"

@@ -5,7 +5,7 @@
 
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "tools/check/text_table.hpp"
 #include "tools/replay/sums.hpp"
 

@@ -14,10 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/ascii.hpp"
-#include "core/base/errno_text.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/format.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "logs/reader.hpp"
 #include "tools/command_line.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "logs/reader.hpp"
 
 namespace damaris::tools {

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/ascii.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "tools/command_line.hpp"

@@ -1,6 +1,6 @@
 #include "values.hpp"
 
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::hdf5 {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/base/overlaps.hpp"
+#include "core/base/box.hpp"
 #include "gather.hpp"
 #include "memory.hpp"
 #include "pieces.hpp"

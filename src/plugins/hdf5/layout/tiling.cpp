@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/overlaps.hpp"
+#include "core/base/box.hpp"
 
 namespace damaris::hdf5 {
 namespace {

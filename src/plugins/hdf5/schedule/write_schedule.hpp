@@ -13,7 +13,7 @@
 #include <string>
 
 #include "../settings/settings.hpp"
-#include "core/base/retry.hpp"
+#include "core/base/clock.hpp"
 
 namespace damaris::hdf5 {
 

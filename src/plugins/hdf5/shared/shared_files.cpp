@@ -11,9 +11,9 @@
 
 #include "../layout/gather.hpp"
 #include "codec/checksum.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
-#include "core/base/retry.hpp"
 #include "manifest/file_sum.hpp"
 
 namespace damaris::hdf5 {

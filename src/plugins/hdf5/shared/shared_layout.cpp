@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "../layout/tiling.hpp"
-#include "core/base/overlaps.hpp"
+#include "core/base/box.hpp"
 
 namespace damaris::hdf5 {
 namespace {

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <exception>
 
-#include "core/base/json_bytes.hpp"
+#include "core/base/json.hpp"
 
 namespace damaris::hdf5 {
 namespace {

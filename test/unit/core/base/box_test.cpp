@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/base/box.hpp"
-#include "core/base/overlaps.hpp"
 
 using namespace damaris;
 

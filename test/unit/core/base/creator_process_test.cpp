@@ -1,4 +1,4 @@
-#include "core/base/creator_process.hpp"
+#include "core/base/process.hpp"
 
 #include <catch2/catch.hpp>
 

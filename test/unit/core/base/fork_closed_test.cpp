@@ -1,4 +1,4 @@
-#include "core/base/fork_closed.hpp"
+#include "core/base/own_file.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -2,8 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/base/json_bytes.hpp"
-#include "core/base/utf8.hpp"
+#include "core/base/text.hpp"
 
 using damaris::Json;
 using damaris::text_of;

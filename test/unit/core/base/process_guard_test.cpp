@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "core/base/failure.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::test::TempFolder;

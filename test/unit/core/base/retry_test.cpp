@@ -1,5 +1,5 @@
 // When what a file system refuses is tried again, with a clock made by hand.
-#include "core/base/retry.hpp"
+#include "core/base/clock.hpp"
 
 #include <catch2/catch.hpp>
 

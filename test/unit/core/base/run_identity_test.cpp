@@ -1,4 +1,4 @@
-#include "core/base/run_identity.hpp"
+#include "core/base/process.hpp"
 
 #include <catch2/catch.hpp>
 

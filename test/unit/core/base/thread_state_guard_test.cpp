@@ -1,4 +1,4 @@
-#include "core/base/thread_state_guard.hpp"
+#include "core/base/process_guard.hpp"
 
 #include <fenv.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "core/base/units.hpp"
+#include "core/base/text.hpp"
 
 #include <catch2/catch.hpp>
 
