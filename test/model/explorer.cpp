@@ -1,6 +1,6 @@
 #include "model/explorer.hpp"
 
-#include "core/shm/futex.hpp"
+#include "core/shm/doorbell.hpp"
 #include "model/heap.hpp"
 #include "model/run.hpp"
 

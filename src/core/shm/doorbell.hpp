@@ -1,12 +1,16 @@
-// Wake-ups: clients ring the server's doorbell, and the server notifies its clients of progress.
-// Used by: both sides; a notification costs a system call only if the other side sleeps.
+// Sleeping and waking, always with a time-out: clients ring the server's doorbell, and the server notifies its clients of progress.
+// Used by: both sides, and both waiting for a pool's lock; a notification costs a system call only if the other side sleeps.
 // Before it: a push, or a release of blocks. After it: the other side polls the lanes, or its arena, again.
 #pragma once
 
-#include "core/shm/futex.hpp"
 #include "core/shm/layout.hpp"
 
 namespace damaris::shm {
+
+// Sleeps while `word` holds `seen`, at most `timeout_ms`. May return early; the caller checks again.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t timeout_ms) noexcept;
+// Wakes every sleeper on `word`.
+void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept;
 
 // Wakes the sleepers on the bell, if there are any. Call after the store that a sleeper waits for.
 inline void ring(std::atomic<std::uint32_t>& bell, const std::atomic<std::uint32_t>& sleepers) noexcept {

@@ -1,4 +1,4 @@
-// The binary layout of the region: header, client slots, lanes, arenas. All data shared between processes are in this file and block.hpp.
+// The binary layout of the region: header, client slots, lanes, arenas. All shared data are in this file, block.hpp and lane.hpp.
 // Used by: the server (creates it), clients (attach to it), recovery (reads it after the server's death).
 // Before it: the compiled model determines the sizes. After it: lane.hpp, arena.hpp and mailbox.hpp operate on these bytes.
 //
@@ -14,7 +14,7 @@
 namespace damaris::shm {
 
 inline constexpr std::uint64_t kMagic = 0x3153495241414d44;  // the bytes "DMAARIS1" in memory
-inline constexpr std::uint32_t kAbi = 17;                    // raised with every change of this file or of block.hpp
+inline constexpr std::uint32_t kAbi = 17;                    // raised with every change of this file, or of a struct in those
 inline constexpr std::uint64_t kLine = 64;                   // cache line; everything is aligned to it
 inline constexpr std::uint64_t kPage = 4096;
 inline constexpr std::uint64_t kOmissions = 64;  // clients of a node that are fewer steps apart omit the same writes

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/clock.hpp"
-#include "core/shm/futex.hpp"
+#include "core/shm/doorbell.hpp"
 
 namespace damaris::shm {
 namespace {

@@ -177,7 +177,6 @@ SharedMemory SharedMemory::view(std::byte* data, std::uint64_t bytes) {
   SharedMemory memory;
   memory.data_ = data;
   memory.bytes_ = bytes;
-  memory.is_view_ = true;
   return memory;
 }
 
@@ -195,8 +194,7 @@ SharedMemory::SharedMemory(SharedMemory&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)),
       own_(std::move(other.own_)),
       identity_(other.identity_),
-      owns_name_(std::exchange(other.owns_name_, false)),
-      is_view_(std::exchange(other.is_view_, false)) {}
+      owns_name_(std::exchange(other.owns_name_, false)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(mapping_, other.mapping_);
@@ -207,7 +205,6 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(own_, other.own_);
   std::swap(identity_, other.identity_);
   std::swap(owns_name_, other.owns_name_);
-  std::swap(is_view_, other.is_view_);
   return *this;
 }
 

@@ -67,7 +67,6 @@ class SharedMemory {
   std::byte* data() const noexcept { return data_; }
   std::uint64_t size_bytes() const noexcept { return bytes_; }
   const std::string& name() const noexcept { return name_; }  // "" if private or borrowed
-  bool is_private() const noexcept { return name_.empty() && !is_view_; }
   // Unlinks the name now (the mapping stays valid), or leaves it for recovery.
   void unlink_name() noexcept;
   void release_name() noexcept { owns_name_ = false; }
@@ -102,7 +101,6 @@ class SharedMemory {
   std::unique_ptr<OwnParts> own_ = std::make_unique<OwnParts>();
   FileIdentity identity_;
   bool owns_name_ = false;
-  bool is_view_ = false;
   CreatorProcess creator_;
 };
 

@@ -1,4 +1,4 @@
-#include "core/shm/futex.hpp"
+#include "core/shm/doorbell.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
