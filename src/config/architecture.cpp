@@ -137,7 +137,7 @@ namespace fs = std::filesystem;
 
 // What the run of `basename` calls its files and locks (docs/file-format.md), for any server and step.
 bool is_name_of_run(const fs::path& file, const fs::path& basename) {
-  constexpr std::array<std::string_view, 5> kEndings = {".jsonl", ".h5", ".xmf", ".lock", ".unrecorded"};
+  constexpr std::array<std::string_view, 4> kEndings = {".jsonl", ".h5", ".xmf", ".lock"};
   if (file.parent_path() != basename.parent_path()) return false;
   const std::string name = file.filename().string(), start = basename.filename().string() + ".";
   if (!begins_with(name, start) && !begins_with(name, "." + start)) return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace damaris::manifest {
 namespace {
@@ -18,7 +19,9 @@ std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) 
 DiskForecast::Notice DiskForecast::stored(std::uint64_t bytes) {
   struct statvfs facts = {};
   if (::statvfs(folder_.c_str(), &facts) != 0 || facts.f_blocks == 0) return {};  // the file system does not report its size
-  return stored(bytes, static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize);
+  const std::uint64_t free_bytes = static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize;
+  const std::uint64_t before = std::exchange(free_before_, free_bytes);
+  return stored(std::max(bytes, before - std::min(before, free_bytes)), free_bytes);
 }
 
 DiskForecast::Notice DiskForecast::stored(std::uint64_t bytes, std::uint64_t free_bytes) {

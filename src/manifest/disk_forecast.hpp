@@ -1,5 +1,5 @@
 // Estimates how many more steps fit into the file system of the output.
-// Used by: the hdf5 plugin, on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin, on the server's work thread.
 // Before it: a stored step. After it: a warning in the log and in the manifest.
 #pragma once
 
@@ -20,14 +20,16 @@ class DiskForecast {
 
   explicit DiskForecast(std::string folder) : folder_(std::move(folder)) {}
 
-  // Takes note of a stored step of `bytes`. Returns a warning when fewer than 10, 3 or 1 more steps of the recent size fit, once
-  // per threshold, and an all-clear when there is room again for twice as many. Ignores quotas and the output of other runs.
+  // Takes note of a stored step of `bytes`, or of what the free space has shrunk by since the last one, which counts all servers, if that
+  // is more. Returns a warning when fewer than 10, 3 or 1 more steps of the recent size fit, once per threshold, and an all-clear when
+  // there is room again for twice as many. Ignores quotas.
   Notice stored(std::uint64_t bytes);
   // The same with a given free space.
   Notice stored(std::uint64_t bytes, std::uint64_t free_bytes);
 
  private:
   std::string folder_;
+  std::uint64_t free_before_ = 0;   // at the last step
   std::deque<std::uint64_t> last_;  // bytes of the last steps
   std::size_t passed_ = 0;          // thresholds reported
 };

@@ -1,5 +1,5 @@
-// The lines of the manifest as plain structs, and their JSON.
-// Used by: the hdf5 plugin on the server's work thread; `damaris verify`.
+// What the manifest says of a step and of a run, as plain structs, and their JSON.
+// Used by: the hdf5 plugin on the server's work thread; tools.
 // Before it: the files that each server wrote for a step. After it: the manifest, the master file, XDMF, restart.
 // docs/file-format.md describes the text; readers must ignore unknown keys.
 #pragma once
@@ -18,8 +18,6 @@
 
 namespace damaris::manifest {
 
-constexpr int kManifestVersion = 3;  // 1: lines had no checksums, and views had no lines; 2: the lines of steps described the files
-
 // A dataset of a file.
 struct DatasetEntry {
   bool is_stack() const { return !sources.empty(); }
@@ -33,7 +31,7 @@ struct DatasetEntry {
   std::int32_t source = -1;                        // of a dataset of one block: its client and block
   std::int32_t block = 0;
   std::vector<std::int32_t> sources, blocks;  // of a stack: source and block of layer k; empty: no stack
-  std::int32_t lowest_source = -1;            // joined: the lowest client that contributed values; -1: a line of an earlier version
+  std::int32_t lowest_source = -1;            // joined: the lowest client that contributed values; -1: unknown
   std::uint64_t raw_bytes = 0;                // as written by the simulation, without ghost zones
   std::uint64_t stored_bytes = 0;             // in the file
   std::uint32_t checksum = 0;                 // of the stored values: stored_values.hpp
@@ -48,7 +46,7 @@ struct FileEntry {
   std::string name;  // without folder: the file is next to the manifest
   int server = 0;    // the server that wrote it; the first of several
   std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: a shared file written by an earlier version
+  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: unknown
   std::vector<DatasetEntry> datasets;
 
   // Several servers wrote it, and each records its own part.
@@ -58,13 +56,6 @@ struct FileEntry {
   }
 };
 
-// Where a shard describes the files of a step (shard.hpp).
-struct Described {
-  std::string in;  // the shard's name, next to the manifest
-  std::uint64_t at = 0, bytes = 0;
-  std::uint32_t checksum = 0;  // CRC-32 of these bytes
-};
-
 // What the files of a step add up to.
 struct FilesTotal {
   std::uint64_t datasets = 0, raw_bytes = 0, stored_bytes = 0;
@@ -72,33 +63,20 @@ struct FilesTotal {
 FilesTotal total_of(const std::vector<FileEntry>& files);
 void add(FilesTotal& into, const FilesTotal& more);
 
-// The relation of a line to the lines about the same step that were merged before.
-enum class LineOrigin { another_server, repeated, replacing };
-
-// The files of one line of a step: those that it describes itself, and those that shards describe.
-struct FilesOfLine {
-  LineOrigin origin = LineOrigin::another_server;
-  std::vector<FileEntry> files;
-  std::vector<Described> described;
-};
-
 // The declaration of each variable in a run's XML, by path, as one line of text (declared_as in views.hpp).
 using Declarations = std::map<std::string, std::string>;
 
 // A step as reported by one server, or merged from all of them.
 struct StepEntry {
   std::int64_t step = 0;
-  std::optional<double> time;  // physical
-  std::vector<int> servers;    // those that have reported
-  std::vector<std::pair<std::string, int>>
-      reporters;  // the same with their hosts, which a line names if servers are independent; else ""
-  // In a line: nothing is missing as far as its servers know. After reading: as decided by completeness.hpp.
+  std::optional<double> time;                          // physical
+  std::vector<int> servers;                            // those that have recorded it
+  std::vector<std::pair<std::string, int>> reporters;  // the same with their hosts, sorted
+  // In a record: nothing is missing as far as its server knows. After reading: the step is whole.
   bool complete = true;
-  bool recovered = false;             // stored from the region of a dead server; replaces what that server may have stored
+  bool recovered = false;             // stored from the region of a dead server
   std::vector<FileEntry> files;       // by server
-  std::vector<Described> described;   // and the files that shards describe: ShardReader::complete adds them to `files`
-  std::vector<FilesOfLine> later;     // of lines merged since, if any of the lines has `described`
-  FilesTotal total;                   // of the files in shards
+  FilesTotal total;                   // of the files that are not in `files`
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that never ended it, because they died or the server was asked to stop; sorted
   std::uint64_t never_attached = 0;   // clients whose attach time-out was over
@@ -114,10 +92,10 @@ struct StepEntry {
   double stored_s = 0;                // from the first byte until durable: the maximum
   std::uint64_t memory_bytes = 0;     // resident beyond the region when all was written: the maximum; 0: unknown
   std::string at;                     // when it became durable, UTC: "2025-03-01T12:00:00.123Z"
-  // After reading: of the run that stored the step; nullptr if its line does not have them.
+  // After reading: of the run that stored the step; nullptr if its record does not have them.
   std::shared_ptr<const Declarations> declared = {};
 
-  bool has_files() const { return !files.empty() || !described.empty() || !later.empty(); }
+  bool has_files() const { return total.datasets > 0 || !files.empty(); }
 };
 
 // A dataset of a variable, and its file.
@@ -127,46 +105,40 @@ struct DatasetInFile {
 };
 
 // Sorts the datasets of one variable by precedence where they overlap, which is also the order of stacks: by lowest client, so that
-// it does not depend on which server reported first; if lines do not give that, by server, then by name.
+// it does not depend on which server reported first; then by server and name.
 void put_in_order(std::vector<DatasetInFile>& datasets);
 
-// Adds the files of a later line about the same step. Entries for the same file are joined, unless the later one replaces the file.
-void add_files(std::vector<FileEntry>& into, std::vector<FileEntry>&& more, LineOrigin origin);
+// Adds the files of another record about the same step. Entries for the same file are joined, or replaced if the same server has recorded it
+// `again`.
+void add_files(std::vector<FileEntry>& into, std::vector<FileEntry>&& more, bool again);
 
-// Merges another, later line about the same step. Entries for the same file are joined, unless the later one replaces the file. What
-// is missing according to one of the lines is missing.
-void merge(StepEntry& into, StepEntry&& other);
+// Joins another record about the same step, without its files. What is missing according to one of them is missing.
+void join(StepEntry& into, StepEntry&& other);
 
-// A line about the run, before its steps.
 struct RunEntry {
   std::string run;  // unique id
   std::string simulation;
   int servers = 1;
+  bool apart = false;         // its servers are independent: their number is unknown
   std::string job;            // the batch job, common to all processes of a run. "": unknown
+  std::string identity;       // common to all processes of the run
   bool replaces_all = false;  // its first files replace all earlier runs; else only their steps from that one on
-  std::string regions;    // prefix of the names of its servers' regions, or if `apart` of the first one's; "": it has no regions
-  bool apart = false;     // its servers are independent: `servers` does not count them, and each one records that it joined
-  std::string host = {};  // apart: of the server that began the run, with its index
-  int first_server = 0;
-  std::string identity = {};  // common to all processes of the run, and of no other run. "": a line of an earlier version
-  std::shared_ptr<const Declarations> declared = {};  // nullptr: a line of an earlier version
-  bool records_end = true;                            // false: an earlier version wrote it, which did so in some cases only
+  std::string regions;        // prefix of the names of this server's regions; "": it has none
+  std::shared_ptr<const Declarations> declared = {};
 };
 
-// A line about a view of the whole run, added before the file replaces the previous one.
+// A view of the whole run, recorded before the file replaces the previous one.
 struct ViewEntry {
   std::string name;  // next to the manifest
   std::uint64_t bytes = 0;
   std::uint32_t checksum = 0;  // CRC-32 of the file
 };
 
-Json to_json(const StepEntry& record);
-Json to_json(const RunEntry& record);
-Json to_json(const ViewEntry& record);
-
-// Throw damaris::Error(DC_E_IO) naming what is missing or wrong; the caller adds the place.
+// With its files if there are any, else with their total.
+Json to_json(const StepEntry& step);
+// Without files. Throws damaris::Error(DC_E_IO) naming what is missing or wrong; the caller adds the place.
 StepEntry step_from_json(const Json& json);
-RunEntry run_from_json(const Json& json);
+Json to_json(const ViewEntry& view);
 ViewEntry view_from_json(const Json& json);
 
 }  // namespace damaris::manifest

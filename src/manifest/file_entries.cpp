@@ -110,6 +110,8 @@ DatasetEntry dataset_from_facts(const Json& json) {
   return dataset;
 }
 
+namespace {
+
 Json to_json(const DatasetEntry& dataset) {
   Json json = facts_of(dataset);
   json["stored_bytes"] = dataset.stored_bytes;
@@ -122,20 +124,6 @@ Json to_json(const DatasetEntry& dataset) {
   return json;
 }
 
-namespace {
-
-DatasetEntry dataset_from(const Json& json) {
-  DatasetEntry dataset = dataset_from_facts(json);
-  read_value(json.at("stored_bytes"), dataset.stored_bytes);
-  dataset.checksum = checksum_from(json.at("checksum").get<std::string>());
-  take(json, "min", dataset.min);
-  take(json, "max", dataset.max);
-  take(json, "largest_error", dataset.largest_error);
-  take(json, "scale", dataset.scale);
-  take(json, "offset", dataset.offset);
-  return dataset;
-}
-
 }  // namespace
 
 Json to_json(const FileEntry& file) {
@@ -144,17 +132,6 @@ Json to_json(const FileEntry& file) {
   json["datasets"] = Json::array();
   for (const DatasetEntry& dataset : file.datasets) json["datasets"].push_back(to_json(dataset));
   return json;
-}
-
-FileEntry file_from(const Json& json) {
-  FileEntry file;
-  read_value(json.at("name"), file.name);
-  check_name(file.name);
-  read_value(json.at("server"), file.server);
-  read_value(json.at("bytes"), file.bytes);
-  if (json.contains("checksum")) file.checksum = checksum_from(json.at("checksum").get<std::string>());
-  for (const Json& dataset : json.at("datasets")) file.datasets.push_back(dataset_from(dataset));
-  return file;
 }
 
 }  // namespace damaris::manifest

@@ -1,6 +1,6 @@
-// The files of a step as JSON: as a line of the manifest describes them if no shard does, and as `damaris manifest` prints them.
-// Used by: entries.cpp, encoded_files.cpp; any thread.
-// Before it: entries.hpp. After it: a line of the manifest, or the facts in a shard.
+// The files of a step as JSON: the facts in a log, and as `damaris manifest` prints them.
+// Used by: entries.cpp, records.cpp; any thread.
+// Before it: entries.hpp. After it: a record of a log.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,8 @@ Json facts_of(const DatasetEntry& dataset);
 // Throws damaris::Error(DC_E_IO) or Json::exception.
 DatasetEntry dataset_from_facts(const Json& json);
 
-Json to_json(const DatasetEntry& dataset);
+// For a person: with the facts and the values together.
 Json to_json(const FileEntry& file);
-// Throws damaris::Error(DC_E_IO) or Json::exception.
-FileEntry file_from(const Json& json);
 
 // Adds the key if there is a value.
 template <class T>

@@ -14,7 +14,6 @@
 
 #include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
-#include "core/base/text.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -51,12 +50,6 @@ bool FileNames::is_of_run(const std::string& name) const {
   if (mark == std::string::npos || mark + 1 < start.size() || name.compare(0, start.size(), start) != 0) return false;
   const std::size_t number = mark + 2, end = name.size() - suffix.size();
   return end > number && name.substr(end) == suffix && is_number(name.substr(number, end - number));
-}
-
-bool FileNames::is_shard_of_run(const std::string& name) const {
-  const std::size_t mark = name.rfind(kShardMark);
-  return mark != std::string::npos && mark > stem_.size() && begins_with(name, stem_ + ".") &&
-         name.find_first_of("./", mark + sizeof kShardMark - 1) == std::string::npos;
 }
 
 int FileNames::owner_of_temporary(const std::string& name) const {

@@ -21,6 +21,7 @@ class FileNames {
       : FileNames(basename, "." + host + ".s" + std::to_string(server)) {}
 
   const std::string& folder() const { return folder_; }
+  const std::string& stem() const { return stem_; }
   // The prefix of the names of this server's files, including ".i".
   const std::string& prefix() const { return prefix_; }
   // The manifest of the run and the files next to it: "<folder>/<stem>.jsonl".
@@ -30,12 +31,6 @@ class FileNames {
   std::string final_path(std::int64_t step) const { return folder_ + "/" + final_name(step); }
   // The start of the temporary file's path, to which OutputFile adds letters: next to the final one, hidden, with the process id.
   std::string temporary_path(std::int64_t step) const;
-  // The path of a shard of the manifest that this process keeps, without its letters: <folder>/<stem>.<host>.s<server>.entries.
-  std::string shard_start(const std::string& host, int server) const {
-    return of_run("." + host + ".s" + std::to_string(server) + kShardMark);
-  }
-  // Whether `name` is that of a shard of the run, of any server.
-  bool is_shard_of_run(const std::string& name) const;
   // Whether `name` is that of a finished file of this server, of any step.
   bool is_final_name(const std::string& name) const;
   // Whether `name` is that of a file of the run, of any server and step.
@@ -43,7 +38,6 @@ class FileNames {
   // The id of the process that created the temporary file `name`; 0 if `name` is not that of a temporary file of this server.
   int owner_of_temporary(const std::string& name) const;
 
-  static constexpr char kShardMark[] = ".entries.";
   std::string final_name(std::int64_t step) const { return prefix_ + std::to_string(step) + ".h5"; }
 
  private:

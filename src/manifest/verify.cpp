@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -18,7 +17,9 @@
 #include "core/base/own_file.hpp"
 #include "core/base/text.hpp"
 #include "file_sum.hpp"
-#include "unrecorded.hpp"
+#include "log_names.hpp"
+#include "manifest.hpp"
+#include "start.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -60,27 +61,6 @@ std::string length_of(const std::string& path, std::uint64_t recorded) {
   return "it has " + std::to_string(fs::file_size(path, unknown)) + " bytes instead of " + std::to_string(recorded);
 }
 
-std::vector<std::string> records_in(const fs::path& folder) {
-  std::vector<std::string> found;
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(folder, unreadable))
-    if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-// The stem of the names of its files, including the dot.
-std::string stem_of(const std::string& record) { return fs::path(record).stem().string() + "."; }
-
-bool is_record(const std::string& path) {
-  try {
-    const Outline outline = outline_of(path);
-    return outline.servers > 0 || outline.is_unknown;
-  } catch (const Failure&) {
-    return false;
-  }
-}
-
 // Errors that say nothing of the file. EAGAIN: another user has a lease on it.
 bool lacks_means(int error) {
   constexpr int kErrors[] = {EMFILE, ENFILE, ENOMEM, EACCES, EPERM, EAGAIN, EBUSY, EINTR, ETIMEDOUT};
@@ -93,12 +73,12 @@ std::string why_not_opened(const std::string& path, int error) {
 
 class Check {
  public:
-  Check(const Reader& run, const VerifyOptions& options, Running running) : run_(run), options_(options) {
-    result_.running = running;
-    result_.has_ended = run.end().has_ended();
-    result_.why_not_ended = run.end().why_not();
+  Check(const Manifest& run, const VerifyOptions& options, Holder holder) : run_(run), options_(options) {
+    result_.holder = holder;
+    result_.has_ended = run.has_ended();
+    result_.why_not_ended = run.why_not_ended();
     if (!run.steps().empty()) result_.first_step = run.steps().begin()->first, result_.last_step = run.steps().rbegin()->first;
-    for (const auto& [step, record] : run.steps()) all_bytes_ += record.total.stored_bytes + total_of(record.files).stored_bytes;
+    for (const auto& [step, record] : run.steps()) all_bytes_ += record.total.stored_bytes;
   }
 
   Verification result() {
@@ -109,15 +89,13 @@ class Check {
     }
     note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
-    result_.uncovered = run_.uncovered();
     result_.views_follow = run_.views_follow();
     result_.views = views_.list();
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (const std::uint64_t more = run_.more_damaged(); more > 0)
-      result_.damaged.push_back({-1, "", "", run_.path() + ": ... and " + std::to_string(more) + " lines more"});
-    if (run_.is_cut_off())
-      result_.partial.push_back(
-          {-1, "", "", run_.path() + ": its last line is cut off: a step may be missing, or is being recorded"});
+      result_.damaged.push_back({-1, "", "", "... and " + std::to_string(more) + " lines more"});
+    for (const std::string& log : run_.cut_off())
+      result_.partial.push_back({-1, "", "", log + ": its last line is cut off: a step may be missing, or is being recorded"});
     look_for_others();
     result_.regions = run_.regions();
     return std::move(result_);
@@ -134,7 +112,7 @@ class Check {
     if (reported_.emplace(step, file.name, dataset, what).second) result_.unread.push_back({step, file.name, dataset, what});
   }
 
-  bool goes_on() const { return result_.running == Running::yes && !result_.has_ended; }
+  bool goes_on() const { return result_.holder == Holder::alive && !result_.has_ended; }
 
   std::size_t problem_count() const { return result_.damaged.size() + result_.unread.size(); }
 
@@ -210,26 +188,26 @@ class Check {
     }
   }
 
-  // A view that matches an earlier line is intact but outdated: the newest was not put in place, or an old one was restored.
-  void check_view(const ViewState& view) {
-    const auto finding = [&](const std::string& what) { return Finding{-1, view.newest.name, "", what}; };
-    const std::string path = run_.folder() + "/" + view.newest.name;
+  // A view that matches an earlier record is intact but outdated: the newest was not put in place, or an old one was restored.
+  void check_view(const View& view) {
+    const ViewEntry& newest = view.same.back();
+    const auto finding = [&](const std::string& what) { return Finding{-1, newest.name, "", what}; };
+    const std::string path = run_.folder() + "/" + newest.name;
     std::error_code unknown;
     if (!fs::exists(path, unknown) && !unknown) {
-      if (goes_on() && view.earlier.empty()) return;  // its line comes before the file is put in place
+      if (goes_on() && view.earlier.empty()) return;  // its record comes before the file is put in place
       return result_.damaged.push_back(finding("it is missing: it was removed, or its writer was killed before creating it"));
     }
     try {
       const FileSum sum = sum_of_file(path);
-      if (goes_on() || (sum.bytes == view.newest.bytes && sum.checksum == view.newest.checksum))
-        return;  // it is written again and again
+      const auto is_it = [&](const ViewEntry& one) { return sum.bytes == one.bytes && sum.checksum == one.checksum; };
+      if (goes_on() || std::any_of(view.same.begin(), view.same.end(), is_it)) return;  // it is written again and again
       const auto& earlier = view.earlier;
       if (std::find(earlier.begin(), earlier.end(), sum.checksum) != earlier.end())
         return result_.partial.push_back(
             finding("it shows less than the run has stored: its writer is updating it or was killed, or an earlier "
                     "version of it was restored"));
-      result_.damaged.push_back(
-          finding(sum.bytes == view.newest.bytes ? "its bytes have changed" : length_of(path, view.newest.bytes)));
+      result_.damaged.push_back(finding(sum.bytes == newest.bytes ? "its bytes have changed" : length_of(path, newest.bytes)));
     } catch (const Failure& failure) {
       (lacks_means(failure.system_error()) ? result_.unread : result_.damaged).push_back(finding(failure.what()));
     }
@@ -254,19 +232,6 @@ class Check {
     }
   }
 
-  // Files that servers of the last run have stored and the manifest has not recorded.
-  std::set<std::string> noted_files() const {
-    std::set<std::string> noted;
-    if (run_.runs().empty()) return noted;
-    const RunEntry& run = run_.runs().back();
-    const FileNames names((fs::path(run_.folder()) / fs::path(run_.path()).stem()).string(), "");
-    std::vector<UnrecordedSteps> lists = UnrecordedSteps::find_all(names, run.regions, run.servers);
-    for (UnrecordedSteps& list : UnrecordedSteps::find_apart(names)) lists.push_back(std::move(list));
-    for (const StepEntry& step : missing_in(run_.path(), lists))
-      for (const FileEntry& file : step.files) noted.insert(file.name);
-    return noted;
-  }
-
   // The dot of the stem may belong to ".i": a file of all servers.
   static bool is_of(const std::string& name, const std::string& stem) {
     return name.compare(0, stem.size(), stem) == 0 && name.find(".i", stem.size() - 1) != std::string::npos &&
@@ -281,114 +246,94 @@ class Check {
     return number.find_first_not_of("0123456789") == std::string::npos ? std::stoll(number) : -1;
   }
 
-  // Manifests of other runs in the folder whose files could be taken for this run's by name, or vice versa. Only those of the same
-  // user: other users may put anything there.
-  std::vector<std::string> records_of_namesakes(const std::string& stem) const {
-    struct stat own = {}, its = {};
-    std::vector<std::string> records;
-    if (::stat(run_.path().c_str(), &own) != 0) return records;
-    for (const std::string& record : records_in(run_.folder())) {
-      const std::string other = stem_of(record);
-      const bool is_namesake = other != stem && (begins_with(other, stem) || begins_with(stem, other));
-      if (is_namesake && ::stat(record.c_str(), &its) == 0 && its.st_uid == own.st_uid && is_record(record))
-        records.push_back(record);
-    }
-    return records;
+  // Runs in the folder whose files could be taken for this run's by name, or vice versa.
+  std::vector<std::string> namesakes() const {
+    const std::string own = run_.stem() + ".";
+    std::vector<std::string> stems;
+    for (const std::string& stem : stems_in(run_.folder()))
+      if (stem != run_.stem() && (begins_with(stem + ".", own) || begins_with(own, stem + "."))) stems.push_back(stem);
+    return stems;
   }
 
   // Files of steps that were never recorded, and those that a killed server left.
   void look_for_others() {
-    const std::set<std::string> noted = noted_files(), replaced = run_.replaced();
-    const auto list_of = [&](const std::string& name) -> std::vector<std::string>& {
-      return noted.count(name) > 0 ? result_.noted : replaced.count(name) > 0 ? result_.replaced : result_.not_recorded;
-    };
-    const std::string stem = stem_of(run_.path());
-    const std::vector<std::string> namesakes = records_of_namesakes(stem);
-    std::set<std::string> others;
-    for (const std::string& record : namesakes) others.merge(files_in_manifest(record));
+    const std::set<std::string> replaced = run_.replaced();
+    const std::string own = run_.stem() + ".";
+    std::set<std::string> others;  // names in their logs
+    const std::vector<std::string> stems = namesakes();
+    for (const std::string& stem : stems) others.merge(files_of(stem));
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator(run_.folder(), unreadable)) {
       const std::string name = entry.path().filename().string();
       const std::string plain = name.substr(name.front() == '.' ? 1 : 0);  // the name of a temporary file begins with a dot
-      const auto is_its = [&](const std::string& record) {
-        return begins_with(stem_of(record), stem) && is_of(plain, stem_of(record));
-      };
-      const bool is_listed = noted.count(name) > 0 || replaced.count(name) > 0;
-      const bool is_others = others.count(name) > 0 || std::any_of(namesakes.begin(), namesakes.end(), is_its);
+      const auto is_its = [&](const std::string& stem) { return begins_with(stem, own) && is_of(plain, stem + "."); };
+      const bool is_others = others.count(name) > 0 || std::any_of(stems.begin(), stems.end(), is_its);
+      const bool is_replaced = replaced.count(name) > 0;
       if (goes_on() && name.front() == '.') continue;  // being written
-      const bool ours = is_of(plain, stem) && (is_listed || !is_others) && undescribed_.count(step_of(name)) == 0;
-      if (ours && known_.count(name) == 0) list_of(name).push_back(name);
+      const bool ours = is_of(plain, own) && (is_replaced || !is_others) && undescribed_.count(step_of(name)) == 0;
+      if (ours && known_.count(name) == 0) (is_replaced ? result_.replaced : result_.not_recorded).push_back(name);
     }
-    for (auto* names : {&result_.not_recorded, &result_.noted, &result_.replaced}) std::sort(names->begin(), names->end());
+    for (const char* suffix : {".h5", ".xmf"}) {  // the record of a view may be missing
+      const std::string name = run_.stem() + suffix;
+      if (run_.views().count(name) == 0 && fs::exists(run_.folder() + "/" + name, unreadable) && !goes_on())
+        result_.not_recorded.push_back(name);
+    }
+    for (auto* names : {&result_.not_recorded, &result_.replaced}) std::sort(names->begin(), names->end());
   }
 
-  const Reader& run_;
+  std::set<std::string> files_of(const std::string& stem) const try {
+    Manifest other(run_.folder() + "/" + stem);
+    other.read_on();
+    return other.files();
+  } catch (const Error&) {  // that is for its own verification to say
+    return {};
+  }
+
+  const Manifest& run_;
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
   std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> reported_;
-  std::set<std::string> known_;         // files that lines name
-  std::set<std::int64_t> undescribed_;  // steps with an unreadable shard, which may name their files
+  std::set<std::string> known_;         // files that records name
+  std::set<std::int64_t> undescribed_;  // steps with a damaged record, which may name their files
   ViewFileCount views_;
   Verification result_;
 };
 
 }  // namespace
 
-namespace {
-
-bool is_there(const std::string& path) {
-  struct stat info = {};
-  return ::lstat(path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
-// Why what is at the path is no manifest; "" for a file that may be one.
-std::string why_no_manifest(const std::string& path) {
-  struct stat info = {};
-  if (::stat(path.c_str(), &info) == 0) return S_ISREG(info.st_mode) ? "" : path + " is not a regular file";
-  if (errno == ENOENT) return path + " is a link to a file that is not there";
-  return path + " cannot be looked at: " + text_of_errno(errno);
-}
-
-// Where the manifest of `run` may be, the best first.
-std::vector<std::string> manifests_of(const std::string& run) {
-  std::vector<std::string> paths;
-  if (fs::path(run).extension() == ".jsonl") paths.push_back(run);
-  paths.push_back(run + ".jsonl");
-  if (fs::path(run).extension() == ".h5") paths.push_back(fs::path(run).replace_extension(".jsonl").string());
-  return paths;
-}
-
-}  // namespace
-
-std::string find_manifest(const std::string& run) {
+std::string find_run(const std::string& run) {
   std::error_code unknown;
   const auto none = [&](const std::string& why) { return Error(DC_E_ARGUMENT, "'" + run + "' is not a run: " + why); };
-  const auto known = [&](const std::string& path) {
-    if (const std::string why = why_no_manifest(path); !why.empty()) throw none(why);
-    return path;
-  };
+  const auto folder_of = [](const fs::path& path) { return path.parent_path().empty() ? fs::path(".") : path.parent_path(); };
   if (fs::is_directory(run, unknown)) {
-    const std::vector<std::string> found = records_in(run);
-    if (found.empty()) throw none("there is no manifest (*.jsonl) in this folder");
-    if (found.size() > 1)
-      throw none("there are " + std::to_string(found.size()) + " manifests in this folder, such as " + found.front() +
-                 "; name one");
-    return known(found.front());
+    const std::set<std::string> stems = stems_in(run);
+    if (stems.empty()) throw none("there is no manifest (*.g1.*.jsonl) in this folder");
+    if (stems.size() > 1)
+      throw none("there are " + std::to_string(stems.size()) + " runs in this folder, such as " + *stems.begin() + "; name one");
+    return (fs::path(run) / *stems.begin()).string();
   }
-  for (const std::string& path : manifests_of(run))
-    if (is_there(path)) return known(path);
-  fs::path folder = fs::path(run).parent_path();
-  if (folder.empty()) folder = ".";
-  const std::vector<std::string> near = records_in(folder);
-  throw none("there is no " + run + ".jsonl" +
-             (near.empty() ? "; give the basename of <hdf5>, such as out/storm" : "; in its folder there is " + near.front()));
+  const std::set<std::string> stems = stems_in(folder_of(run).string());
+  const std::string name = fs::path(run).filename().string();
+  std::string best;  // of one of its files
+  for (const std::string& stem : stems) {
+    if (stem == name) return run;
+    if (begins_with(name, stem + ".") && stem.size() > best.size()) best = stem;
+  }
+  if (!best.empty()) return (fs::path(run).parent_path() / best).string();
+  throw none(
+      "there is no log " + name + ".g*.jsonl" +
+      (stems.empty() ? "; give the basename of <hdf5>, such as out/storm" : "; in its folder there is a run " + *stems.begin()));
 }
 
-Verification verify(const std::string& record, const VerifyOptions& options) {
-  const Running running = is_running(record);
-  Reader run(record);
+Verification verify(const std::string& basename, const VerifyOptions& options) {
+  Manifest run(basename);
+  std::vector<std::string> last;
+  const std::vector<LogName> logs = find_logs(run.folder(), run.stem());
+  for (const LogName& log : logs)
+    if (log.generation == logs.back().generation) last.push_back(run.folder() + "/" + log.of(run.stem()));
+  const Holder holder = holder_of_run(last);
   run.read_on();
-  return Check(run, options, running).result();
+  return Check(run, options, holder).result();
 }
 
 }  // namespace damaris::manifest

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "entries.hpp"
-#include "reader.hpp"
-#include "run_lock.hpp"
+#include "log.hpp"
 
 namespace damaris::manifest {
 
@@ -44,17 +43,15 @@ struct Finding {
 };
 
 struct Verification {
-  Running running = Running::no;  // looked at before the manifest was read
-  bool has_ended = false;         // the last run, and why not
+  Holder holder = Holder::none;  // of a log of the last run, looked at before they were read
+  bool has_ended = false;        // the last run, and why not
   std::string why_not_ended;
   std::int64_t first_step = -1, last_step = -1;
   std::uint64_t steps = 0, files = 0, datasets = 0, bytes = 0;
   std::vector<Finding> damaged;
   std::vector<Finding> unread;            // not checked for lack of rights, descriptors or memory: may be undamaged
-  std::uint64_t uncovered = 0;            // lines of the manifest without a checksum, written by an earlier version
   std::vector<Finding> partial;           // steps that were incomplete when they were written, with the reason
-  std::vector<std::string> not_recorded;  // files with the run's name that no line names
-  std::vector<std::string> noted;         // files that no line names, but a server's list of unrecorded steps does: unrecorded.hpp
+  std::vector<std::string> not_recorded;  // files with the run's name that no record names
   std::vector<std::string> replaced;      // files whose steps a later run has replaced
   bool views_follow = false;              // the last steps were recorded after the views of the run
   std::vector<ViewFiles> views;           // the files that a read of each variable opens
@@ -79,11 +76,10 @@ struct VerifyOptions {
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;
 };
 
-// `run`: the manifest, the basename of a run, or a folder with one manifest. Throws damaris::Error(DC_E_ARGUMENT) naming what was
-// found.
-std::string find_manifest(const std::string& run);
+// `run`: the basename of a run, one of its files, or a folder with one run. Throws damaris::Error(DC_E_ARGUMENT) naming what was found.
+std::string find_run(const std::string& run);
 
 // Throws damaris::Error(DC_E_IO) for an unreadable manifest.
-Verification verify(const std::string& record, const VerifyOptions& options);
+Verification verify(const std::string& basename, const VerifyOptions& options);
 
 }  // namespace damaris::manifest

@@ -20,15 +20,13 @@ std::string declared_as(const dc_variable_info_t& variable);
 std::shared_ptr<const Declarations> declarations_of(const dc_host_t& host);
 
 // Records a new view in the manifest, and then puts it in place.
-using RecordView = std::function<void(const ViewEntry&, const std::function<void()>& put_in_place)>;
+using RecordView = std::function<void(const ViewEntry&, std::uint64_t shown, const std::function<void()>& put_in_place)>;
 
 class Views {
  public:
   enum class Work { none, more, later };
 
   virtual ~Views() = default;
-  // The manifest was replaced: discard what was read of the old file.
-  virtual void reset() = 0;
   // Lines were added to the manifest.
   virtual void manifest_changed() = 0;
   // Performs a piece of background work; `later`: there is more, but it would take too much of the server's time now.

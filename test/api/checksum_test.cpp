@@ -37,7 +37,7 @@ int change_after_commit(bool checksum, TempFolder& folder) {
 }
 
 std::string record(const TempFolder& folder) {
-  std::ifstream file(folder.file("out.jsonl"));
+  std::ifstream file(folder.file("out.jsonl"));  // the list of the steps
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

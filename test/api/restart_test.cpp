@@ -254,7 +254,7 @@ TEST_CASE("what cannot be read is refused with what is there and what was asked 
   double particles[3] = {7, 7, 7};
   at_row(4);
   CHECK(dc_read("theta", 9, values.data()) == DC_E_NOT_STORED);
-  said("'theta' of step 9 is not in " + folder.file("earlier.jsonl") + ": the nearest steps stored are 3");
+  said("'theta' of step 9 is not in " + folder.file("earlier") + ": the nearest steps stored are 3");
   CHECK(dc_read("rare", 1, particles) == DC_E_NOT_STORED);
   said("the variable was not stored in that step");
   CHECK(dc_read("particles", 1, particles) == DC_E_NOT_STORED);
@@ -285,18 +285,20 @@ TEST_CASE("a run that is missing, and one whose record is damaged, are named") {
     const Session session(folder, 0, "later", from(folder, "nobody"));
     REQUIRE(session.code == DC_OK);
     CHECK(dc_read("particles", 1, particles) == DC_E_NOT_STORED);
-    said("no run is recorded in " + folder.file("nobody.jsonl"));
+    said("no run is recorded in " + folder.file("nobody") + ".g*.jsonl");
     CHECK(dc_last_step(nullptr, &step) == DC_E_NOT_STORED);
     CHECK(step == 7);
   }
   {
-    std::ofstream(folder.file("earlier.jsonl"), std::ios::app) << "{\"step\": 4,\n";
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      if (entry.path().filename().string().rfind("earlier.g1.", 0) == 0)
+        std::ofstream(entry.path(), std::ios::app) << "{\"step\": 4,\n";
     const Session session(folder, 0, "later", from(folder, "earlier"));
     REQUIRE(session.code == DC_OK);
     CHECK(dc_read("particles", 1, particles) == DC_E_IO);  // a run that stored it anew may be in that line
     said("this line is damaged: its checksum");
     CHECK(dc_read("particles", 4, particles) == DC_E_NOT_STORED);
-    said("it may be in a damaged line");
+    said("it may be in a damaged record");
     CHECK(dc_last_step(nullptr, &step) == DC_E_IO);
   }
 }

@@ -66,8 +66,8 @@ class Place {
   }
   // Everything that is recorded is whole, and these steps are.
   void check(const std::set<int>& durable) const {
-    if (durable.empty() && !std::filesystem::exists(folder_.file("out/run.jsonl"))) return;
-    const manifest::Verification found = hdf5::verify(folder_.file("out/run.jsonl"), {});  // what damaris verify asks
+    if (durable.empty() && manifest::find_logs(folder_.file("out"), "run").empty()) return;
+    const manifest::Verification found = hdf5::verify(folder_.file("out/run"), {});  // what damaris verify asks
     // A view may be missing that its line tells of: it shows what the files hold, and is made anew.
     for (const manifest::Finding& one : found.damaged)
       if (one.step >= 0) FAIL_CHECK("step " << one.step << " " << one.file << ": " << one.what);

@@ -37,13 +37,7 @@ inline std::vector<std::string> lines_of(const std::string& path, const std::str
 }
 
 // What the manifest says of a step; no object when nothing.
-inline Json recorded(const std::string& folder, std::int64_t step) {
-  Json found;
-  for (const std::string& line : lines_of(folder + "/out/run.jsonl"))
-    if (const Json json = Json::parse(line); json.value("step", std::int64_t{-1}) == step)
-      found = whole_line(folder + "/out/run.jsonl", json);
-  return found;
-}
+inline Json recorded(const std::string& folder, std::int64_t step) { return recorded_step(folder + "/out/run", step); }
 
 // All that a command printed.
 inline std::string printed_by(const std::vector<std::string>& command) {

@@ -50,7 +50,7 @@ TEST_CASE(
   const Json record = recorded(run.folder(), 1);
   CHECK(record.at("complete") == false);
   CHECK(record.at("retries") > 0);
-  CHECK(record.at("files").empty());
+  CHECK_FALSE(record.contains("files"));
   CHECK_THAT(record.at("failures").at(0).get<std::string>(), Contains("abandoned after"));
   CHECK(verified(run.folder()).at("damaged").empty());
   CHECK(verified(run.folder()).at("not_recorded").empty());
@@ -115,20 +115,15 @@ TEST_CASE("a line of the manifest that cannot be made durable is taken back and 
   const std::string exists = GENERATE("overwrite", "append");
   DiskRun run("retry='60s' exists='" + exists + "'");
   const std::string rule =
-      GENERATE("fsync EIO 1 1 @.jsonl", "write ENOSPC 1 1 @.jsonl", "fsync EIO 1 1 @.jsonl\ntruncate EIO 1 1 @.jsonl");
+      GENERATE("fsync EIO 1 1 @s0.jsonl", "write ENOSPC 1 1 @s0.jsonl", "fsync EIO 1 1 @s0.jsonl\ntruncate EIO 1 1 @s0.jsonl");
   INFO(rule);
   run.rule(rule);
   run.store(0);
   run.client.must("finalize");
   CHECK(run.ends() == 0);
-  const std::vector<std::string> calls = run.calls("/run.jsonl");
-  const auto count = [&](const std::string& kind) {
-    return std::count_if(calls.begin(), calls.end(), [&](const std::string& call) { return call.rfind(kind + " ", 0) == 0; });
-  };
-  const auto views = static_cast<std::ptrdiff_t>(lines_of(run.file("out/run.jsonl"), "{\"view\":").size());
-  CHECK(count("write") == 4 + views);  // the lines of the run and of its end, and twice that of the step
-  CHECK(lines_of(run.file("out/run.jsonl"), "\"step\":0").size() == 1);
-  CHECK(run.logged("cannot record step 0 yet").size() == 1);
+  const std::string text = logs_text(run.file("out/run"));
+  CHECK(text.find("\"step\":0") == text.rfind("\"step\":0"));
+  CHECK(run.logged("step 0 cannot be recorded: ").size() == 1);
   CHECK(run.logged("is up to date after 1 tries").size() == 1);
   CHECK(verified(run.folder()).at("damaged").empty());
 }
@@ -139,23 +134,23 @@ TEST_CASE("a client gets both errors of a step that can neither be stored nor be
   run.rule("write EIO");
   const Answer lost = run.lose(1);
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains(".i1.h5 is not stored: ") && Contains("the manifest cannot record it"));
+  CHECK_THAT(lost.sentence, Contains(".i1.h5 is not stored: ") && Contains("; also: cannot add to the manifest"));
   run.client.must("write 2");
   const int ended = run.client("end 2").code;  // the failure may be quicker
   CHECK((ended == DC_OK || ended == DC_E_EARLIER_IO));
   CHECK(run.client("flush 2 60000").code == DC_E_EARLIER_IO);
   const Answer end = run.client("finalize");
-  CHECK_THAT(end.sentence, Contains("the manifest lacks 2 steps, step 1 to step 2: "));
+  CHECK_THAT(end.sentence, Contains("the manifest lacks the end of the run: "));
   run.ends();
 }
 
-TEST_CASE("a manifest that refuses its line for longer than retry fails the step; the line is kept and comes with the next") {
+TEST_CASE("a log that refuses a record for longer than retry fails the step; the record is kept and comes with the next") {
   DiskRun run("retry='200ms'");
   run.store(0);
   run.rule("fsync EIO @.jsonl");
   const Answer lost = run.lose(1);
   CHECK(lost.code == DC_E_EARLIER_IO);
-  CHECK_THAT(lost.sentence, Contains("step 1 is stored, but the manifest cannot record it"));
+  CHECK_THAT(lost.sentence, Contains("step 1 cannot be recorded: "));
   run.rule("");
   run.store(2);
   run.client.must("finalize");
@@ -200,7 +195,7 @@ TEST_CASE("at the end what is refused is still tried for as long as retry says")
 
 TEST_CASE("the server warns how many steps still fit, once, in the log and in the manifest") {
   DiskRun run;
-  run.rule("room room:1000000000");
+  run.rule("room room:100000");  // for 13 steps; what is missing later counts as written by other servers
   run.store(0);
   const std::int64_t bytes = recorded(run.folder(), 0).at("stored_bytes").get<std::int64_t>();
   run.rule("room room:" + std::to_string(8 * bytes));

@@ -13,7 +13,9 @@
 
 #include "core/base/json.hpp"
 #include "fuzz.hpp"
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
+#include "manifest/records.hpp"
+#include "manifest/sealed_line.hpp"
 #include "plugins/hdf5/restart/dataset_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 
@@ -27,7 +29,9 @@ namespace fs = std::filesystem;
 
 // Real files: HDF5 takes none that has no place in a folder. In the working directory, for as long as the program runs.
 constexpr char kFolder[] = "fuzz_files.run", kFile[] = "stored.h5";
-const std::string record_path = std::string(kFolder) + "/record.jsonl", file_path = std::string(kFolder) + "/" + kFile;
+const manifest::LogName kLog = {1, "n", 0};
+const std::string basename = std::string(kFolder) + "/run", log_path = std::string(kFolder) + "/" + kLog.of("run"),
+                  file_path = std::string(kFolder) + "/" + kFile;
 
 std::int64_t number(Input& input) {
   static constexpr std::int64_t kOdd[] = {0, -1, INT64_MAX, INT64_MIN, std::int64_t{1} << 32, std::int64_t{1} << 62, 9, 1};
@@ -97,8 +101,8 @@ void write_file(Input& input) {
   H5Fclose(file);
 }
 
-// A line of the manifest, with numbers of the input where a reader counts with them.
-Json dataset_of(Input& input) {
+// What a record says of a dataset, with numbers of the input where a reader counts with them. Adds its values to `file`.
+Json dataset_of(Input& input, Json& file) {
   const std::size_t rank = input.below(10);
   Json json = {{"path", input.below(8) == 0 ? "no" : "t"}, {"variable", "t"}, {"extents", numbers(input, rank)}};
   const std::uint8_t has = input.take<std::uint8_t>();
@@ -107,21 +111,31 @@ Json dataset_of(Input& input) {
   if ((has & 4) != 0) json["start"] = numbers(input, rank);
   if ((has & 8) != 0) json["source"] = 0;
   if ((has & 16) != 0) json["sources"] = {0, 1}, json["blocks"] = {0, 0};
-  if ((has & 32) != 0) json["scale"] = 2.5;
+  file["scale"].push_back((has & 32) != 0 ? Json(2.5) : Json());
   json["raw_bytes"] = number(input);
-  json["stored_bytes"] = number(input);
-  json["checksum"] = "crc32:00000000";
+  file["stored_bytes"].push_back(number(input));
+  file["checksums"].push_back(0);
   return json;
 }
 
-void write_record(Input& input) {
-  Json datasets = Json::array();
-  for (std::size_t count = 1 + input.below(3); count > 0; --count) datasets.push_back(dataset_of(input));
-  const Json file = {{"name", kFile}, {"server", 0}, {"bytes", number(input)}, {"datasets", datasets}};
-  const Json step = {{"step", 0}, {"complete", true}, {"servers", {0}}, {"files", {file}}};
-  std::ofstream record(record_path, std::ios::binary);
-  record << step.dump() << std::endl;
-  require(record.good(), "the manifest can be written");
+void write_log(Input& input) {
+  Json datasets = Json::array(), file = {{"name", kFile}};
+  for (std::size_t count = 1 + input.below(3); count > 0; --count) datasets.push_back(dataset_of(input, file));
+  file["bytes"] = number(input);
+  Json run = manifest::run_record({}, kLog);
+  run["n"] = 1;
+  const Json step = {{"n", 2},
+                     {"step", 0},
+                     {"complete", true},
+                     {"servers", {0}},
+                     {"datasets", datasets.size()},
+                     {"raw_bytes", 0},
+                     {"stored_bytes", 0},
+                     {"files", {file}},
+                     {"facts", {{{"server", 0}, {"datasets", datasets}}}}};
+  std::ofstream log(log_path, std::ios::binary);
+  log << manifest::sealed(run.dump()) << "\n" << manifest::sealed(step.dump()) << std::endl;
+  require(log.good(), "the log can be written");
 }
 
 // Reads into memory of exactly the size that the client's variable has.
@@ -176,11 +190,15 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   write_file(input);
-  write_record(input);
-  const manifest::Verification result = hdf5::verify(record_path, {});
-  require(result.steps == 1 || result.damaged.size() == 1, "a line is a step or damage");
-  manifest::Reader reader(record_path);
-  reader.read_on();
-  for (const auto& [number, step] : reader.steps()) restart_all(step);
+  write_log(input);
+  const manifest::Verification result = hdf5::verify(basename, {});
+  require(result.steps == 1, "a record is a step");
+  manifest::Manifest manifest(basename);
+  manifest.read_on();
+  try {
+    restart_all(manifest.with_files(0));
+  } catch (const Error& error) {
+    require(error.code() == DC_E_IO && !result.damaged.empty(), "what cannot be described is damaged", error.sentence());
+  }
   return 0;
 }

@@ -1,12 +1,17 @@
-// The manifest: lines as a crash, another version or an editor may have left them.
+// A log of the manifest: lines as a crash, another version or an editor may have left them, with a checksum that fits.
 #include <damaris/error.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <sstream>
+#include <string>
+#include <variant>
+
 #include "core/base/json.hpp"
 #include "fuzz.hpp"
-#include "manifest/reader.hpp"
+#include "manifest/log_reader.hpp"
+#include "manifest/sealed_line.hpp"
 #include "manifest/stored_parts.hpp"
 
 using namespace damaris;
@@ -29,11 +34,19 @@ class MemoryFile {
   int descriptor_;
 };
 
-void check_line(const manifest::StepEntry& step) {
-  const std::string line = manifest::to_json(step).dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string again = manifest::to_json(manifest::step_from_json(Json::parse(line))).dump();
-  require(line == again, "a line of the manifest that is read and written is the same", line + "\n" + again);
-  require(manifest::is_trustworthy(manifest::sealed(line, "01234567")), "a sealed line can be believed", line);
+// The lines of the input, those that may be objects sealed.
+std::string sealed_lines(const std::uint8_t* data, std::size_t size) {
+  std::string text;
+  std::istringstream input(std::string(reinterpret_cast<const char*>(data), size));
+  for (std::string line; std::getline(input, line);)
+    text += (!line.empty() && line.back() == '}' ? manifest::sealed(line) : line) + "\n";
+  return text;
+}
+
+void check_step(const manifest::StepEntry& step) {
+  const std::string text = text_of(manifest::to_json(step));
+  const std::string again = text_of(manifest::to_json(manifest::step_from_json(Json::parse(text))));
+  require(text == again, "a step that is read and written is the same", text + "\n" + again);
 }
 
 // What restart asks of a manifest: each dataset of it, by its place and by its client.
@@ -60,21 +73,28 @@ void ask(const manifest::StepEntry& step, const manifest::DatasetEntry& dataset,
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const MemoryFile file(data, size);
-  const manifest::Outline outline = manifest::outline_of(file.path());
-  require(outline.replaced_until <= size, "what was replaced lies in the file");
+  const std::string text = sealed_lines(data, size);
+  const MemoryFile file(text.data(), text.size());
   try {
-    manifest::Reader reader(file.path());
-    reader.read_on();
-    for (const auto& [number, step] : reader.steps()) {
-      reader.unreported_servers(number);
-      require(reader.damage_since(number).empty() || !reader.damaged().empty(), "nothing is doubted where nothing is damaged");
-      check_line(step);
-      for (const manifest::FileEntry& one : step.files)
-        for (const manifest::DatasetEntry& dataset : one.datasets) ask(step, dataset, true), ask(step, dataset, false);
+    manifest::LogReader reader(file.path(), {1, "n", 0});
+    reader.was_replaced();
+    for (const manifest::LogRecord& record : reader.read_on(text.size() + 1)) {
+      const auto* const step = std::get_if<manifest::StepRecord>(&record);
+      if (step == nullptr) continue;
+      check_step(step->step);
+      try {
+        for (const manifest::FileEntry& one : reader.files_at(step->place, ""))
+          for (const manifest::DatasetEntry& dataset : one.datasets) {
+            manifest::StepEntry whole = step->step;
+            whole.files = {one};
+            ask(whole, dataset, true), ask(whole, dataset, false);
+          }
+      } catch (const Error& error) {
+        require(error.code() == DC_E_IO, "a record that is damaged is refused", error.sentence());
+      }
     }
   } catch (const Error& error) {
-    require(error.code() == DC_E_VERSION, "only a newer version refuses the whole record", error.sentence());
+    require(error.code() == DC_E_VERSION, "only a newer version refuses the whole log", error.sentence());
   }
   return 0;
 }

@@ -44,16 +44,10 @@ class SharedRun {
   int rank() const { return rank_in(started.clients); }
   // Waits for the other client.
   void both() const { wait_for_all(started.clients); }
-  // Waits until the manifest has the line of the step: a flush waits for this client's server alone. Then for the other client.
+  // Waits until all servers have recorded the step: a flush waits for this client's server alone. Then for the other client.
   void recorded(std::int64_t step) const {
-    const auto has_line = [&] {
-      std::ifstream file(run + ".jsonl");
-      const std::string begin = "{\"step\":" + std::to_string(step) + ",";
-      for (std::string line; std::getline(file, line);)
-        if (line.rfind(begin, 0) == 0) return true;
-      return false;
-    };
-    for (int tries = 0; tries < 20'000 && !has_line(); ++tries) ::usleep(1000);
+    const auto is_there = [&] { return record(step).value("servers", std::vector<int>{}).size() == 2; };
+    for (int tries = 0; tries < 2'000 && !is_there(); ++tries) ::usleep(10'000);
     both();
   }
 
@@ -82,20 +76,13 @@ class SharedRun {
   }
   void signal(const char* name, std::int64_t step) const { CHECK(dc_signal(name, step) == DC_OK); }
 
-  // After the end, by one rank: the line of a step in the manifest.
-  Json record(std::int64_t step) const {
-    std::ifstream file(run + ".jsonl");
-    for (std::string line; std::getline(file, line);)
-      if (const Json json = Json::parse(line); json.contains("step") && json.at("step") == step)
-        return whole_line(run + ".jsonl", json);
-    return {};
-  }
-  // Without the shard of the manifest, whose name ends in letters.
+  // What the manifest says of a step, with its files.
+  Json record(std::int64_t step) const { return recorded_step(run, step); }
+  // Without the logs of the servers.
   std::vector<std::string> listing() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(out))
-      if (const std::string name = entry.path().filename().string(); name.find(".entries.") == std::string::npos)
-        names.push_back(name);
+      if (const std::string name = entry.path().filename().string(); !manifest::log_name_from(name, "storm")) names.push_back(name);
     std::sort(names.begin(), names.end());
     return names;
   }

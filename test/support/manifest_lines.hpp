@@ -1,22 +1,33 @@
-// The line of a step as it would be if no shard described its files.
-// Used by: tests that look at a manifest's lines, on any thread.
-// Before it: a line of the manifest. After it: the test's checks.
+// The records of a run's logs, for tests that look at their text.
+// Used by: tests of whole runs, on any thread.
+// Before it: a run. After it: the test's checks.
 #pragma once
 
-#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "core/base/json.hpp"
-#include "manifest/entries.hpp"
-#include "manifest/shard_reader.hpp"
+#include "manifest/manifest.hpp"
 
 namespace damaris::test {
 
-// `record`: the path of the manifest. Other lines are returned as they are.
-inline Json whole_line(const std::string& record, const Json& line) {
-  if (!line.contains("described")) return line;
-  manifest::ShardReader shards(std::filesystem::path(record).parent_path().string());
-  return manifest::to_json(shards.complete(manifest::step_from_json(line)));
+// The text of all logs of the run <folder>/<stem>, those of the first server of the first run first.
+inline std::string logs_text(const std::string& basename) {
+  const manifest::Manifest names(basename);
+  std::string text;
+  for (const manifest::LogName& log : manifest::find_logs(names.folder(), names.stem())) {
+    std::ifstream file(names.folder() + "/" + log.of(names.stem()), std::ios::binary);
+    text.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return text;
+}
+
+// What the manifest says of a step, with its files; no object when nothing.
+inline Json recorded_step(const std::string& basename, std::int64_t step) {
+  manifest::Manifest manifest(basename);
+  manifest.read_on();
+  return manifest.steps().count(step) == 0 ? Json() : manifest::to_json(manifest.with_files(step));
 }
 
 }  // namespace damaris::test

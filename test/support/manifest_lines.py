@@ -1,43 +1,58 @@
-"""Reads what shards of a manifest describe, by docs/file-format.md alone: nothing of the library is used."""
+"""Reads the logs of a manifest by docs/file-format.md alone: nothing of the library is used."""
 
 import json
-import struct
+import re
 import zlib
 
-NUMBERS = {"stored_bytes": "Q", "checksum": "I"}  # the columns of the others are doubles, of which NaN is none
+NOT_COLUMNS = ("name", "bytes", "checksum", "datasets", "server")
 
 
-def files_of(folder, line):
-    """The files of a step's line, as a line that describes them itself has them."""
-    files = list(line.get("files", []))
-    for place in line.get("described", []):
-        shard = (folder / place["in"]).read_bytes()
-        assert shard[:8] == b"DMSHARD1", place["in"]
-        content = shard[place["at"]:place["at"] + place["bytes"]]
-        assert f"crc32:{zlib.crc32(content):08x}" == place["checksum"], place
-        while content:
-            facts_at, size = struct.unpack_from("<QQ", content)
-            files += server_files(facts_in(shard, facts_at), content[16:16 + size])
-            content = content[16 + size:]
-    return files
+def logs_of(folder, stem):
+    """(generation, host, server, path) of each log of the run, sorted."""
+    name = re.compile(re.escape(stem) + r"\.g(\d+)\.([^.]+)\.s(\d+)\.jsonl")
+    found = ((name.fullmatch(path.name), path) for path in folder.iterdir())
+    return sorted((int(match[1]), match[2], int(match[3]), path) for match, path in found if match)
 
 
-def facts_in(shard, at):
-    kind, checksum, size = struct.unpack_from("<4sIQ", shard, at)
-    facts = shard[at + 16:at + 16 + size]
-    assert kind == b"fact" and zlib.crc32(facts) == checksum, at
-    return json.loads(facts)
+def records_of(path, damaged=None):
+    """Each record, checked. What is wrong goes into the list `damaged`, or fails. A last line that is cut off is no record."""
+    def wrong(what):
+        if damaged is None:
+            raise AssertionError(f"{path.name}: {what}")
+        damaged.append(f"{path.name}: {what}")
+
+    expected = 1
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        body, seal = line[:-20], line[-20:]
+        if seal != b',"crc32":"%08x"}' % zlib.crc32(body):
+            wrong(f"line {number} has another checksum: {line[:80]}")
+            continue
+        record = json.loads(line)
+        if record["n"] != expected:
+            wrong(f"line {number} has the number {record['n']} instead of {expected}")
+        expected = record["n"] + 1
+        yield record
 
 
-def server_files(files, values):
-    head, columns = values.split(b"\n", 1)
-    head = json.loads(head)
-    datasets = [dataset for file in files for dataset in file["datasets"]]
-    for name in head["columns"]:
-        kind = f"<{len(datasets)}{NUMBERS.get(name, 'd')}"
-        numbers, columns = struct.unpack_from(kind, columns), columns[struct.calcsize(kind):]
-        for dataset, number in zip(datasets, numbers):
-            if number == number:
-                dataset[name] = f"crc32:{number:08x}" if name == "checksum" else number
-    assert not columns and len(files) == len(head["files"])
-    return [{**file, **values} for file, values in zip(files, head["files"])]
+def steps_of(path, damaged=None):
+    """The records about steps, each file with all that is known of its datasets."""
+    facts = {}
+    for record in records_of(path, damaged):
+        if "step" not in record:
+            continue
+        if "files" in record:
+            facts[record["n"]] = record["facts"] if "facts" in record else facts[record["as"]]
+            described = zip(facts[record["n"]], record["files"], strict=True)
+            record["files"] = [whole_file(its, values) for its, values in described]
+        yield record
+
+
+def whole_file(facts, values):
+    columns = {key: column for key, column in values.items() if key not in NOT_COLUMNS}
+    datasets = [dict(dataset) for dataset in facts["datasets"]]
+    for key, column in columns.items():
+        for dataset, value in zip(datasets, column, strict=True):
+            if value is not None:
+                dataset["checksum" if key == "checksums" else key] = value
+    file = {key: values[key] for key in ("name", "bytes", "checksum") if key in values}
+    return {**file, "server": facts["server"], "datasets": datasets}

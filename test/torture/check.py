@@ -136,7 +136,7 @@ class Check:
     def durable_at_once(self):
         """What a flush or a commit had promised, before anybody recovers anything."""
         self.logs.committed_at_once()
-        stored = read_stored(self.runner.out, noted=True)
+        stored = read_stored(self.runner.out)
         promised = {}
         for _, ledger in self.ledgers:
             for flush in ledger.returned("flush"):
@@ -271,7 +271,7 @@ class Check:
     # ---- what is left
 
     def verified(self):
-        if not (self.runner.out / "x.jsonl").exists():
+        if not list(self.runner.out.glob("x.g*.jsonl")):
             return
         done = subprocess.run([self.runner.build / "bin/damaris-verify", "--json", self.runner.out / "x"], capture_output=True, text=True,
                               timeout=60, check=False)
@@ -287,12 +287,12 @@ class Check:
         for step, name in self.nowhere.items():
             if step in self.recorded and step not in partial:
                 self.broken(f"damaris verify calls step {step} whole, but {name}, which was handed over, is nowhere")
-        unknown = found["noted"] + [name for name in found["not_recorded"] if not name.startswith(".")]
+        unknown = [name for name in found["not_recorded"] if not name.startswith(".")]
         if self.kind.server_dies or (self.run.mode == "mpi" and self.kind.client_dies):  # a file of several servers, named and not recorded yet: recovery has stored their parts anew
             together = {name: int(one[1]) for name in unknown if (one := re.fullmatch(r"x(?:\.g\d+)?\.i(\d+)\.h5", name))}
             unknown = [name for name in unknown if together.get(name) not in self.recorded]
         if unknown and not self.kind.storage and not (self.run.mode == "in-place" and self.kind.client_dies):
-            self.broken(f"no line of the manifest tells of {unknown}")
+            self.broken(f"no record of the manifest tells of {unknown}")
         lacking = [one for one in found["partial"] if "for lack of room" not in one["what"]]
         if lacking and self.kind.name == "none":
             self.broken(f"damaris verify calls it partial: {lacking}")

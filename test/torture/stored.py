@@ -1,6 +1,5 @@
-"""What a run left on disk, read by its manifest: the values of each block, and what the manifest says of each step."""
+"""What a run left on disk, read by the logs of its manifest: the values of each block, and what the manifest says of each step."""
 
-import json
 import os
 import sys
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ import h5py
 import numpy
 
 sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/test/support")
-from manifest_lines import files_of  # noqa: E402
+from manifest_lines import logs_of, records_of, steps_of  # noqa: E402
 
 
 @dataclass
@@ -23,8 +22,8 @@ class Stored:
     dropped_steps: set = field(default_factory=set)
     reduced_steps: set = field(default_factory=set)
     servers: int = 1
-    regions: list = field(default_factory=list)  # of each run in the manifest: the beginning of their names
-    complete_by: dict = field(default_factory=dict)  # step -> servers of the lines that call it complete
+    regions: list = field(default_factory=list)  # of each log: the beginning of their names
+    complete_by: dict = field(default_factory=dict)  # step -> servers whose records call it complete
     recovered_steps: set = field(default_factory=set)
     times: dict = field(default_factory=dict)  # step -> physical time, where there is one
     spilled_bytes: int = 0
@@ -34,22 +33,29 @@ class Stored:
         return len(self.complete_by.get(step, ())) == self.servers
 
 
-def read_stored(out, noted=False):
-    """`noted`: also what servers have noted beside a manifest that one of them keeps for all, and that is not in it yet."""
+def read_stored(out):
     stored = Stored()
-    files = {}  # teller, name, server -> step and what the last line says of it; each server notes its own part of a file
-    paths = [out / "x.jsonl", *(sorted(out.glob(".x.s*.unrecorded")) if noted else [])]
-    for teller, step in ((path, step) for path in paths for step in lines_of(path, stored)):
-        stored.steps.add(step["step"])
-        if step.get("failures"):
-            stored.failed_steps.add(step["step"])
-        stored.missing.update(step.get("missing", []))
-        stored.missing_of.setdefault(step["step"], set()).update(step.get("missing", []))
-        take_back_pressure(stored, step)
-        take_time(stored, step)
-        for file in files_of(out, step):
-            files[teller, file["name"], file["server"]] = (step["step"], file)
-    for (_, name, _), (step, told) in files.items():
+    files = {}  # generation, log, name -> step and what the last record says of it
+    first, all_of = {}, {}  # by generation: the lowest step with files; whether that replaces all of earlier ones
+    for generation, _, _, path in logs_of(out, "x") if out.exists() else []:
+        run = next((record for record in records_of(path, []) if "run" in record), {})
+        all_of[generation] = all_of.get(generation) or run.get("replaces") == "all"
+        stored.servers = run.get("servers", 1) or 1
+        stored.regions.append(run.get("regions", ""))
+        for step in steps_of(path, stored.damaged):
+            stored.steps.add(step["step"])
+            if step.get("failures"):
+                stored.failed_steps.add(step["step"])
+            stored.missing.update(step.get("missing", []))
+            stored.missing_of.setdefault(step["step"], set()).update(step.get("missing", []))
+            take_back_pressure(stored, step)
+            take_time(stored, step)
+            for file in step.get("files", []):
+                files[generation, path, file["name"]] = (step["step"], file)
+                first[generation] = min(first.get(generation, step["step"]), step["step"])
+    for (generation, _, name), (step, told) in files.items():
+        if any(later > generation and (all_of[later] or step >= begin) for later, begin in first.items()):
+            continue
         try:
             with h5py.File(out / name, "r") as file:
                 for dataset in told["datasets"]:
@@ -69,30 +75,13 @@ def take_back_pressure(stored, line):
 
 
 def take_time(stored, line):
-    """The last line of a step and server says whether it is complete; what one line says and a later one does not still holds."""
+    """The last record of a step and server says whether it is complete; what one says and a later one does not still holds."""
     step = line["step"]
     by = stored.complete_by.setdefault(step, set())
     (by.update if line.get("complete") else by.difference_update)(line.get("servers", []))
     stored.recovered_steps |= {step} if line.get("recovered") else set()
     if "time" in line:
         stored.times[step] = line["time"]
-
-
-def lines_of(path, stored):
-    """The steps. The last line may be cut off where its writer was killed."""
-    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
-    for number, line in enumerate(lines):
-        try:
-            read = json.loads(line) if line else {}
-        except ValueError:
-            if number + 1 < len(lines):
-                stored.damaged.append(f"line {number + 1} of the manifest is no JSON: {line[:80]}")
-            continue
-        if "run" in read:
-            stored.servers = read.get("servers", 1)
-            stored.regions.append(read.get("regions", ""))
-        if "step" in read:
-            yield read
 
 
 def parts_of(dataset, told):

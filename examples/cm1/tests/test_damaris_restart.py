@@ -53,11 +53,11 @@ def test_the_last_restart_is_found_where_it_is_complete(straight, tmp_path):
     """rstnum = 0 takes it; an output that is no restart, or not complete, is passed over."""
     for path in straight.glob("cm1out*"):
         (tmp_path / path.name).symlink_to(path)
-    lines = (straight / "cm1out.jsonl").read_text().splitlines()
-    later = next(number for number, line in enumerate(lines) if json.loads(line).get("step", 0) > 4)
-    cut = lines[:later]  # the lines hang together: none may be taken out of the middle
-    (tmp_path / "cm1out.jsonl").unlink()
-    (tmp_path / "cm1out.jsonl").write_text("\n".join(cut) + "\n")
+    for path in straight.glob("cm1out.g1.*.jsonl"):
+        lines = path.read_text().splitlines()
+        later = next((number for number, line in enumerate(lines) if json.loads(line).get("step", 0) > 4), len(lines))
+        (tmp_path / path.name).unlink()
+        (tmp_path / path.name).write_text("\n".join(lines[:later]) + "\n")  # the records are numbered: none may be missing in the middle
     folder = run(tmp_path / "on", 3, dict(STORM, irst=1, rstnum=0), nodes="3", restart=tmp_path / "cm1out")
     assert_goes_on(straight, folder)
 

@@ -58,14 +58,12 @@ bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   if (!first_) first_ = begun;
   if (!may_be_transient(error)) return false;
   if (!failing_since_) failing_since_ = begun;
-  const Instant end = std::min(latest_, window_ ? std::max(since, *failing_since_) + *window_ : Instant::max());
+  const Instant end = window_ ? std::max(since, *failing_since_) + *window_ : Instant::max();
   if (now >= end) return false;
   pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
   next_ = std::min(end, now + std::max(pause_, now - begun));
   return true;
 }
-
-void Retry::insist(Instant now) { next_ = now + kLongestPause; }
 
 void Retry::stored() {
   failing_since_.reset();

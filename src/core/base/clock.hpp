@@ -48,10 +48,6 @@ class Retry {
   // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if it is to
   // be retried, once resting() returns false.
   bool again(int error, Instant since, Instant begun, Instant now);
-  // Retries the item although again() has given it up.
-  void insist(Instant now);
-  // No retry ends later than `window_ms` after `now`.
-  void end_within(std::int64_t window_ms, Instant now) { latest_ = std::min(latest_, now + std::chrono::milliseconds(window_ms)); }
   bool resting(Instant now) const { return now < next_; }
   // The item is stored: the failure has ended.
   void stored();
@@ -66,7 +62,6 @@ class Retry {
 
  private:
   std::optional<std::chrono::milliseconds> window_;
-  Instant latest_ = Instant::max();
   std::optional<Instant> failing_since_, first_;
   Instant next_ = {};
   Instant::duration pause_ = {};

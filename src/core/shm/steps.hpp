@@ -179,8 +179,8 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Steps that a dead server has given up since the last one that is durable. The line of each one before is in the manifest, or in the list
-// of what that lacks (unrecorded.hpp of src/manifest).
+// Steps that a dead server has given up since the last one that is durable. The record of each one before is in the
+// manifest.
 struct GivenUp {
   std::vector<std::int64_t> steps;  // ascending
   std::optional<StepRange> among;   // more than the header has entries for: all of these that had data

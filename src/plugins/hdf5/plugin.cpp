@@ -86,7 +86,7 @@ int on_last_step(void* state, const dc_variable_info_t* variable, std::int64_t* 
 int on_passed(void* state, std::int64_t step) {
   State& mine = *static_cast<State*>(state);
   const int code = guarded(mine.host, [&] { mine.storage.passed(step); });
-  return code == DC_OK && mine.storage.owes_lines() ? DC_UNRECORDED : code;
+  return code == DC_OK && mine.storage.owes_records() ? DC_UNRECORDED : code;
 }
 
 int on_idle(void* state) {

@@ -65,16 +65,17 @@ Storage::Storage(const dc_host_t& host)
   clean_up(host, own);
   const auto make_views = [this](const manifest::RecordView& enter) {
     const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
-    return std::make_unique<RunViews>(host_, names_.of_run(".jsonl"), bytes, Instant::clock::now, enter,
+    return std::make_unique<RunViews>(host_, names_.of_run(""), bytes, Instant::clock::now, enter,
                                       settings_.existing == manifest::Existing::recover);
   };
   const auto check_earlier = [this](const std::vector<std::string>& earlier) {
     check_earlier_files(host_, settings_, names_, earlier);
   };
-  manifest_.emplace(
-      host, manifest::WriterOptions{settings_.existing, settings_.retry_ms, settings_.given_up, check_earlier, make_views}, names_);
+  const bool owns_files = settings_.files == Files::per_server || group_of(host, settings_).leader() == host.server_index;
+  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.given_up, owns_files, check_earlier, make_views},
+                    names_);
   if (!settings_.restart.empty()) {
-    restart_.emplace(settings_.restart, continues_ && (manifest_->apart() || host.server_count > 1));
+    restart_.emplace(settings_.restart, continues_ ? manifest_->generation() : manifest::Manifest::kAll);
     restart_->report_to([this](const std::string& line) { host_.log(host_.self, 1, ("hdf5: " + line).c_str()); });
   }
   if (settings_.files == Files::per_server)
@@ -99,59 +100,53 @@ RestartReader& Storage::restart() {
   return *restart_;
 }
 
-void Storage::receive(int from, const std::string& message) {
-  if (message.rfind(WriteSchedule::kMessages, 0) == 0)
-    schedule_->receive(from, message);
-  else
-    manifest_->receive(from, message);
-}
+void Storage::receive(int from, const std::string& message) { schedule_->receive(from, message); }
 
-void Storage::passed(std::int64_t step) {
-  schedule_->passed(step);
-  if (leaves_steps()) return;
-  manifest_->passed(step);
-  if (owes_lines_) write_lines();
-}
+void Storage::passed(std::int64_t step) { schedule_->passed(step); }
 
 int Storage::store(const dc_step_t& step) {
   const Instant now = Clock::now();
   if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
-  int code = DC_OK;
-  try {
-    code = advance(step, now);
-  } catch (...) {
-    owes_lines_ = true;
-    current_.reset();
-    retry_.next_thing();
-    throw;
-  }
+  const int code = advance(step, now);
   if (code == DC_AGAIN || code == DC_WAIT || code == DC_REFUSED) return code;
   const std::optional<Error> refused = std::move(current_->refused);
   current_.reset();
   if (code != DC_OK) retry_.next_thing();
   // A recovery has stored what can be stored, and recorded what cannot: to fail would keep the blocks for another one for ever.
   if (code == DC_OK && refused && settings_.existing != manifest::Existing::recover) throw *refused;
-  return code == DC_OK && owes_lines() ? DC_UNRECORDED : code;
+  return code == DC_OK && owes_records() ? DC_UNRECORDED : code;
 }
 
-// Returns false if a line could not be added and will be retried.
-bool Storage::write_lines(bool last) {
-  if (!manifest_->write(last)) return false;
-  owes_lines_ = false;
-  return true;
-}
-
-manifest::Views::Work Storage::work() {
-  if (owes_lines_ && !write_lines()) return manifest::Views::Work::later;
-  return manifest_->work();
-}
+manifest::Views::Work Storage::work() { return manifest_->work(); }
 
 void Storage::finish() { manifest_->finish(leaves_steps()); }
 
 int Storage::advance(const dc_step_t& step, Instant now) {
-  const int code = current_->written ? DC_OK : try_to_write(step, now);
-  if (code != DC_OK || write_lines(step.ending != 0 && in_place())) return code;
-  return refused(manifest_->refusal());
+  if (!current_->written)
+    if (const int code = try_to_write(step, now); code != DC_OK) return code;
+  return record(step, now);
+}
+
+// A file without a record is not durable, so the record is retried like the file. If it is given up, it is added with a later one.
+int Storage::record(const dc_step_t& step, Instant now) {
+  const bool is_last = step.ending != 0 && in_place();
+  if (retry_.resting(now) && !is_last) return refused(current_->refusal);
+  try {
+    manifest_->record(current_->record);
+    if (retry_.failed() > 0)
+      host_.log(host_.self, 2, ("hdf5: the manifest is up to date after " + retry_.effort(Clock::now())).c_str());
+    retry_.stored();
+    return DC_OK;
+  } catch (const Failure& failure) {
+    const bool again = retry_.again(failure.system_error(), current_->complete, now, Clock::now()) && !is_last;
+    const std::string what =
+        "step " + std::to_string(step.step) + " cannot be recorded: " + failure.what() + "; " + remedy_for(failure.system_error());
+    if (again && retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying").c_str());
+    if (again || (step.ending != 0 && !in_place())) return refused(what);  // at the end it is left to recovery
+    manifest_->record_later(std::move(current_->record));
+    host_.fail(host_.self, (what + "; its record is kept and added with the next one").c_str());
+    return DC_E_IO;
+  }
 }
 
 // The sentence must be given to the host with each call.
@@ -178,9 +173,9 @@ int Storage::try_to_write(const dc_step_t& step, Instant now) {
   }
   manifest::StepEntry& record = current_->record;
   record.retries = retry_.failed();
-  retry_.stored();
-  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the line fails: the file is in place
-  report(step);
+  retry_.next_thing();                                                         // the record has what is left of the time
+  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the record fails: the file is in place
+  finish_record(step);
   return DC_OK;
 }
 
@@ -264,6 +259,7 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
   const std::string sentence = what + effort + remedy;
   if (!stays_in_region(failure)) return abandon(step, DC_E_IO, sentence);
   has_left_steps_ = true;
+  manifest_->leave_step();
   host_.fail(host_.self, sentence.c_str());
   return DC_E_IO;
 }
@@ -273,17 +269,18 @@ int Storage::abandon(const dc_step_t& step, dc_code code, std::string sentence) 
   current_->record.complete = false;
   std::vector<std::string>& failures = current_->record.failures;  // a refused dataset is already listed
   if (std::find(failures.begin(), failures.end(), sentence) == failures.end()) failures.push_back(sentence);
-  report(step);
+  finish_record(step);
   try {
-    manifest_->write();
-  } catch (const std::exception& also) {  // a Failure, or the Error of another run that has locked the manifest
+    manifest_->record(current_->record);
+  } catch (const Failure& also) {
+    manifest_->record_later(std::move(current_->record));
     sentence += std::string("; also: ") + also.what();
   }
   host_.fail(host_.self, sentence.c_str());
   return code;
 }
 
-void Storage::report(const dc_step_t& step) {
+void Storage::finish_record(const dc_step_t& step) {
   manifest::StepEntry& record = current_->record;
   record.stored_s = seconds_between(*current_->begun, Clock::now());
   record.memory_bytes = resident_bytes();
@@ -293,7 +290,6 @@ void Storage::report(const dc_step_t& step) {
     schedule_->written(record.stored_s);
   else
     schedule_->passed(step.step);
-  manifest_->report(std::move(record), current_->complete);
 }
 
 // Returns false if more is left of the file: call again.

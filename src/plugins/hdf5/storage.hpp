@@ -30,19 +30,18 @@ class Storage {
   // Checks what can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns DC_OK when the step is durable under its final name and recorded, DC_UNRECORDED if only owes_lines() says otherwise; a step
+  // Returns DC_OK when the step is durable under its final name and recorded, DC_UNRECORDED if an earlier one is not recorded; a step
   // without datasets has no file. Returns DC_AGAIN while more is left of the file, DC_WAIT while another server has the grant to write,
   // DC_REFUSED while a failed write is to be retried: call again, but not after DC_REFUSED with `ending`. Any other code, after its
-  // sentence was passed to the host, means that nothing of the step is stored and no file is left.
-  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored, Failure if the manifest lacks the line,
-  // std::bad_alloc, which ends the server.
+  // sentence was passed to the host, means that the step is given up.
+  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
   void receive(int from, const std::string& message);
   // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
-  // Whether the line of a step is not in the file system yet.
-  bool owes_lines() const { return owes_lines_ || manifest_->owes_lines(); }
+  // Whether a step is not recorded yet.
+  bool owes_records() const { return manifest_->owes_records(); }
   // Performs a piece of background work.
   manifest::Views::Work work();
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
@@ -62,7 +61,7 @@ class Storage {
     std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
     bool written = false;                 // its file is published, or it has none
     std::optional<Error> refused = {};    // the error of the first dataset refused in the last attempt
-    std::string refusal = {};             // why the file system took neither the file nor the line
+    std::string refusal = {};             // why the file system took neither the file nor its record
   };
 
   int try_to_write(const dc_step_t& step, Instant now);
@@ -78,8 +77,8 @@ class Storage {
   // There is no region with a name, so `damaris recover` would find nothing.
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   int abandon(const dc_step_t& step, dc_code code, std::string sentence);
-  void report(const dc_step_t& step);
-  bool write_lines(bool last = false);
+  int record(const dc_step_t& step, Instant now);
+  void finish_record(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
   void share();
@@ -98,7 +97,6 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
-  bool owes_lines_ = false;      // a step has ended with an exception, so that its line may not be written
   bool has_left_steps_ = false;  // to another recovery
   PlaceWarnings place_warnings_;
   Retry retry_;

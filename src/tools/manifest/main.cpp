@@ -1,6 +1,6 @@
 // damaris-manifest: prints what the manifest of a run says of its steps and their files.
 // Used by: people, and scripts through jq.
-// Before it: the manifest and its shards. After it: a table, or lines of JSON, on standard output.
+// Before it: the logs of the manifest. After it: a table, or lines of JSON, on standard output.
 #include <damaris/version.h>
 #include <damaris/error.hpp>
 
@@ -14,7 +14,7 @@
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
 #include "core/base/text.hpp"
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 #include "manifest/verify.hpp"
 #include "tools/command_line.hpp"
 
@@ -60,8 +60,8 @@ void print_step(const manifest::StepEntry& step, const std::vector<std::string>&
 }
 
 int run(const Options& options) {
-  const std::string record = manifest::find_manifest(options.run);
-  manifest::Reader reader(record);
+  const std::string basename = manifest::find_run(options.run);
+  manifest::Manifest reader(basename);
   reader.read_on();
   const bool whole = options.step || !options.variable.empty();
   std::size_t shown = 0;
@@ -89,21 +89,21 @@ int run(const Options& options) {
   }
   for (const std::string& damage : reader.damaged()) complain(damage);
   if (shown == 0 && whole)
-    throw Error(DC_E_NOT_STORED, format("{} has no {}{}; without options, damaris manifest lists its steps", record,
+    throw Error(DC_E_NOT_STORED, format("{} has no {}{}; without options, damaris manifest lists its steps", basename,
                                         options.step ? format("step {}", *options.step) : "step",
                                         options.variable.empty() ? "" : " with '" + options.variable + "'"));
   return is_damaged ? 1 : 0;
 }
 
 void describe(tools::CommandLine& command, Options& options) {
-  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+  command.add_option("RUN", options.run, "The basename of <hdf5>, one of the run's files, or their folder")
       .required()
       .type_name("");
   command.add_option("--step", options.step, "Only this step, with its files and datasets").type_name("K");
   command.add_option("--variable", options.variable, "Only the datasets of this variable, such as fields/theta").type_name("V");
   command.add_flag("--json", options.json, "Print a line of JSON for each step, with its files, for jq");
   command.add_version("damaris " DAMARIS_VERSION);
-  command.footer("Exit status: 0 printed, 1 there is no such step, or a line is damaged, 2 wrong usage.\n");
+  command.footer("Exit status: 0 printed, 1 there is no such step, or a record is damaged, 2 wrong usage.\n");
 }
 
 }  // namespace

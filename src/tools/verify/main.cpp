@@ -78,11 +78,11 @@ std::string outcome(const manifest::Verification& found) {
   return format("{} damaged{}", found.damaged.size(), unread.empty() ? "" : ", " + unread);
 }
 
-std::string verdict(const std::string& record, const manifest::Verification& found) {
+std::string verdict(const std::string& basename, const manifest::Verification& found) {
   std::set<std::int64_t> steps;  // each may have several reasons
   for (const manifest::Finding& one : found.partial)
     if (one.file.empty()) steps.insert(one.step);
-  return format("{}: {} steps{}, {} files, {} datasets, {}: {}\n", without_controls(record), found.steps,
+  return format("{}: {} steps{}, {} files, {} datasets, {}: {}\n", without_controls(basename), found.steps,
                 steps.empty() ? "" : format(", {} of them partial", steps.size()), found.files, found.datasets,
                 size_text(found.bytes), outcome(found));
 }
@@ -91,9 +91,9 @@ std::string verdict(const std::string& record, const manifest::Verification& fou
 bool is_whole(const manifest::Verification& found, const Surroundings& surroundings) {
   const bool unknown =
       std::any_of(found.not_recorded.begin(), found.not_recorded.end(), [](const std::string& name) { return name[0] != '.'; });
-  return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && found.noted.empty() &&
-         surroundings.logs.damaged.empty() && surroundings.logs.unended.empty() && surroundings.regions.empty() &&
-         surroundings.unread.empty() && surroundings.views.empty();
+  return found.damaged.empty() && found.unread.empty() && found.partial.empty() && !unknown && surroundings.logs.damaged.empty() &&
+         surroundings.logs.unended.empty() && surroundings.regions.empty() && surroundings.unread.empty() &&
+         surroundings.views.empty();
 }
 
 enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exit status
@@ -102,7 +102,7 @@ enum class State { complete = 0, incomplete = 1, running = 3 };  // also the exi
 State state_of(const manifest::Verification& found, const Surroundings& surroundings) {
   const bool is_sound = found.damaged.empty() && found.unread.empty() && surroundings.logs.damaged.empty() &&
                         surroundings.regions.empty() && surroundings.unread.empty();
-  if (!found.has_ended) return found.running == manifest::Running::yes && is_sound ? State::running : State::incomplete;
+  if (!found.has_ended) return found.holder == manifest::Holder::alive && is_sound ? State::running : State::incomplete;
   return is_whole(found, surroundings) ? State::complete : State::incomplete;
 }
 
@@ -114,9 +114,9 @@ std::string state_line(const manifest::Verification& found, State state) {
   if (state == State::complete) return "COMPLETE: " + text + "\n";
   if (state == State::running) return "STILL RUNNING: " + text + " so far\n";
   if (found.has_ended) return "INCOMPLETE: " + text + "; see above\n";
-  const char* const more = found.running == manifest::Running::yes ? "; it goes on"
-                           : found.running == manifest::Running::unknown
-                               ? "; whether it goes on cannot be told, as its lock cannot be looked at"
+  const char* const more = found.holder == manifest::Holder::alive ? "; it goes on"
+                           : found.holder == manifest::Holder::unknown
+                               ? "; whether it goes on cannot be told, as the locks of its logs cannot be looked at"
                                : "";
   return "INCOMPLETE: " + text + "; " + found.why_not_ended + more + "\n";
 }
@@ -143,16 +143,12 @@ int verify_logs(const Options& options) {
   return whole ? 0 : 1;
 }
 
-std::string text_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
+std::string text_report(const std::string& basename, const manifest::Verification& found, const Surroundings& surroundings) {
   std::string text;
   for (const manifest::Finding& one : found.damaged) text += line("damaged", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.unread) text += line("unread", place(one) + ": " + one.what);
   for (const manifest::Finding& one : found.partial) text += line("partial", place(one) + ": " + one.what);
   for (const std::string& name : found.not_recorded) text += line("unknown", name + ": it is not recorded in the manifest");
-  for (const std::string& name : found.noted)
-    text += line("noted", name +
-                              ": it is stored, but not yet recorded in the manifest; if the run is over, 'damaris recover' on "
-                              "one of its nodes, or a run that goes on with exists=\"append\", adds the line");
   for (const std::string& name : found.replaced)
     text += line("replaced", name + ": a later run of the manifest has taken its step's place");
   for (const std::string& view : surroundings.views) text += line("files", view);
@@ -163,13 +159,8 @@ std::string text_report(const std::string& record, const manifest::Verification&
     text += line("note",
                  "views follow: steps were recorded after the views of the whole run, which a server writes while it has "
                  "time, and at the end of the run");
-  if (found.uncovered > 0)
-    text +=
-        line("note", format("the manifest: {} line{} without a checksum, as an earlier version wrote; whether they have changed "
-                            "is unknown",
-                            found.uncovered, found.uncovered == 1 ? "" : "s"));
   if (surroundings.logs.number > 0) text += tools::summary(surroundings.logs) + "\n";
-  return text + verdict(record, found) + state_line(found, state_of(found, surroundings));
+  return text + verdict(basename, found) + state_line(found, state_of(found, surroundings));
 }
 
 Json json_of(const std::vector<manifest::Finding>& findings) {
@@ -191,9 +182,9 @@ Json sentences_of(const std::vector<shm::UnreadRegion>& regions) {
   return list;
 }
 
-std::string json_report(const std::string& record, const manifest::Verification& found, const Surroundings& surroundings) {
+std::string json_report(const std::string& basename, const manifest::Verification& found, const Surroundings& surroundings) {
   const State state = state_of(found, surroundings);
-  return text_of({{"record", record},
+  return text_of({{"run", basename},
                   {"state", state == State::complete  ? "complete"
                             : state == State::running ? "running"
                                                       : "incomplete"},
@@ -201,13 +192,11 @@ std::string json_report(const std::string& record, const manifest::Verification&
                   {"files", found.files},
                   {"datasets", found.datasets},
                   {"bytes", found.bytes},
-                  {"uncovered_lines", found.uncovered},
                   {"views_follow", found.views_follow},
                   {"damaged", json_of(found.damaged)},
                   {"unread", json_of(found.unread)},
                   {"partial", json_of(found.partial)},
                   {"not_recorded", found.not_recorded},
-                  {"noted", found.noted},
                   {"replaced", found.replaced},
                   {"too_many_files", surroundings.views},
                   {"logs", tools::json_of(surroundings.logs)},
@@ -237,9 +226,9 @@ class Progress {
 };
 
 int run(const Options& options) {
-  std::string record;
+  std::string basename;
   try {
-    record = manifest::find_manifest(options.run);
+    basename = manifest::find_run(options.run);
   } catch (const Error&) {
     if (tools::has_logs(options.run)) return verify_logs(options);
     throw;
@@ -247,17 +236,18 @@ int run(const Options& options) {
   manifest::Verification found;
   {
     Progress progress;
-    found = hdf5::verify(record, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
+    found = hdf5::verify(basename, {!options.quick, {}, [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); }});
   }
   Surroundings surroundings = inspect_surroundings(found);
-  surroundings.logs = tools::inspect_logs(record, options.quick);
+  surroundings.logs = tools::inspect_logs(basename, options.quick);
   if (options.views) surroundings.views = tools::too_many_files(found.views, tools::open_files());
-  std::fputs((options.json ? json_report(record, found, surroundings) : text_report(record, found, surroundings)).c_str(), stdout);
+  std::fputs((options.json ? json_report(basename, found, surroundings) : text_report(basename, found, surroundings)).c_str(),
+             stdout);
   return static_cast<int>(state_of(found, surroundings));
 }
 
 void describe(tools::CommandLine& command, Options& options) {
-  command.add_option("RUN", options.run, "The basename of <hdf5>, the .jsonl beside the files, or their folder")
+  command.add_option("RUN", options.run, "The basename of <hdf5>, one of the run's files, or their folder")
       .required()
       .type_name("");
   command.add_flag("--quick", options.quick, "Check the bytes of the files only, not each dataset's values");

@@ -1,29 +1,42 @@
-// The damaris manifest command, with manifests written by hand: of version 2, and damaged ones.
+// The damaris manifest command, with logs written by hand, and damaged ones.
 #include <catch2/catch.hpp>
+
+#include <fstream>
 
 #include "core/base/json.hpp"
 #include "support/run_program.hpp"
+#include "unit/manifest/hand_log.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using damaris::Json;
+using damaris::test::HandLog;
 using damaris::test::Run;
 using damaris::test::run_program;
 using damaris::test::TempFolder;
 
 namespace {
 
-std::string line_of(int step) {
-  return R"({"step":)" + std::to_string(step) +
-         R"(,"time":2.5,"complete":true,"servers":[0],"raw_bytes":64,"stored_bytes":2048,"at":"2025-03-01T12:00:00.123Z","files":[{"name":"storm.n.s0.i)" +
-         std::to_string(step) + R"(.h5","server":0,"bytes":2048,"checksum":"crc32:00000000","datasets":[{"path":"fields/theta",)" +
-         R"("variable":"fields/theta","extents":[4,2],"raw_bytes":64,"stored_bytes":64,"checksum":"crc32:00000000","min":-1,"max":3}]}]})" +
-         "\n";
+damaris::manifest::StepEntry step(std::int64_t number) {
+  damaris::manifest::StepEntry step;
+  step.step = number;
+  step.time = 2.5;
+  step.at = "2025-03-01T12:00:00.123Z";
+  step.files.emplace_back().name = "storm.n.s0.i" + std::to_string(number) + ".h5";
+  step.files.back().bytes = 2048;
+  damaris::manifest::DatasetEntry& dataset = step.files.back().datasets.emplace_back();
+  dataset.path = dataset.variable = "fields/theta";
+  dataset.box = damaris::Box{2, {0, 0}, {4, 2}};
+  dataset.raw_bytes = dataset.stored_bytes = 64;
+  dataset.min = -1;
+  dataset.max = 3;
+  return step;
 }
 
 TEST_CASE("damaris manifest lists steps, one step's files, or JSON for jq") {
   const TempFolder folder;
-  folder.write("storm.jsonl", line_of(0) + line_of(7));
+  HandLog log(folder.file("storm"), {1, "n", 0}, 1);
+  for (const int number : {0, 7}) log.add(step(number));
   Run run = run_program({"damaris", "manifest", folder.file("storm")});
   CHECK(run.status == 0);
   CHECK_THAT(run.out,
@@ -38,22 +51,17 @@ TEST_CASE("damaris manifest lists steps, one step's files, or JSON for jq") {
 
 TEST_CASE("damaris manifest names what is not there, and what is damaged") {
   const TempFolder folder;
-  folder.write("storm.jsonl", line_of(0));
+  HandLog log(folder.file("storm"), {1, "n", 0}, 1);
+  log.add(step(0));
   Run run = run_program({"damaris", "manifest", folder.file("storm"), "--step", "1", "--variable", "rain"});
   CHECK(run.status == 1);
-  CHECK_THAT(run.err, Contains("storm.jsonl has no step 1 with 'rain'"));
+  CHECK_THAT(run.err, Contains("storm has no step 1 with 'rain'"));
   CHECK(run_program({"damaris", "manifest", folder.file("none")}).status == 2);
-  folder.write("storm.jsonl", line_of(0) + "{}\n");
+  std::ofstream(log.path(), std::ios::app) << "{}\n";
   run = run_program({"damaris", "manifest", folder.file("storm")});
   CHECK(run.status == 1);
   CHECK_THAT(run.out, StartsWith("step 0 "));
-  CHECK_THAT(run.err, Contains("storm.jsonl:2: a step is damaged"));
-  folder.write("storm.jsonl", R"({"step":0,"complete":true,"servers":[0],"raw_bytes":1,"stored_bytes":1,"datasets":1,"described":)"
-                              R"([{"in":"storm.n.s0.entries.abc","at":24,"bytes":9,"checksum":"crc32:00000000"}]})"
-                              "\n");
-  run = run_program({"damaris", "manifest", folder.file("storm"), "--step", "0"});
-  CHECK(run.status == 1);
-  CHECK_THAT(run.err, Contains("storm.n.s0.entries.abc, a shard of the manifest, is missing; restore it"));
+  CHECK_THAT(run.err, Contains("storm.g1.n.s0.jsonl:3: this line is damaged"));
 }
 
 }  // namespace

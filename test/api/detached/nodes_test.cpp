@@ -96,7 +96,7 @@ void check_whole(const Node& node, int steps, bool ended = true) {
   INFO(output.text);
   CHECK(output.status == (ended ? 0 : 1));
   CHECK_THAT(output.text, Catch::Contains(": all as recorded\n"));
-  CHECK_THAT(output.text, Catch::Contains("x.jsonl: " + std::to_string(steps) + " steps, " + std::to_string(2 * steps) + " files"));
+  CHECK_THAT(output.text, Catch::Contains("x: " + std::to_string(steps) + " steps, " + std::to_string(2 * steps) + " files"));
 }
 
 }  // namespace

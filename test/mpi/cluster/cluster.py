@@ -22,8 +22,9 @@ def parts(step):
     return found
 
 
-lines = [json.loads(line) for line in (folder / "storm.jsonl").read_text().splitlines()]
-complete = {line["step"] for line in lines if line.get("complete")}
+lines = [json.loads(line) for path in folder.glob("storm.g1.*.jsonl") for line in path.read_bytes().split(b"\n")[:-1]]
+complete = {step for step in (0, 1) if {line["server"] for line in lines if "run" in line}
+            == {server for line in lines if line.get("step") == step and line["complete"] for server in line["servers"]}}
 assert parts(0) == set(range(6)) and complete == {0}, f"step 0: {parts(0)}; complete: {complete}"
 servers = {server for line in lines if line.get("step") == 1 for server in line["servers"]}
 living = set(range(6)) - {2 * dead, 2 * dead + 1}

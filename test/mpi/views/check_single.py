@@ -3,7 +3,6 @@
 Uses check_views.py for the views, with the rain rounded to 8 m.
 """
 
-import json
 import os
 import pathlib
 import random
@@ -15,7 +14,7 @@ import h5py
 import numpy
 
 sys.path.insert(0, os.environ["DAMARIS_SOURCE_DIR"] + "/test/support")
-from manifest_lines import files_of  # noqa: E402
+from manifest_lines import logs_of, steps_of  # noqa: E402
 
 os.environ.update(VIEWS_FILES="3", VIEWS_RAIN_ERROR="8")
 runpy.run_path(str(pathlib.Path(__file__).with_name("check_views.py")))
@@ -58,9 +57,8 @@ for step, path in enumerate(STEPS):
     text = subprocess.run(["h5dump", "-y", "-d", "/surface/height", path], check=True, stdout=subprocess.PIPE, text=True).stdout
     assert f"{1000 * step + 110}, {1000 * step + 111}" in " ".join(text.split()), text
 
-lines = [json.loads(line) for line in pathlib.Path("views.jsonl").read_text().splitlines()]
-stored = [(line["step"], dataset) for line in lines if "step" in line for file in files_of(pathlib.Path("."), line)
-          for dataset in file["datasets"]]
+LOGS = [path for _, _, _, path in logs_of(pathlib.Path("."), "views")]
+stored = [(step["step"], dataset) for path in LOGS for step in steps_of(path) for file in step.get("files", []) for dataset in file["datasets"]]
 rounded = [dataset["largest_error"] for _, dataset in stored if dataset["variable"] == "surface/rain"]
 ranges = [(dataset["min"] - 1000 * step, dataset["max"] - 1000 * step) for step, dataset in stored
           if dataset["variable"] == "surface/height"]
@@ -75,7 +73,7 @@ for path, name in ((STEPS[0], "surface/height"), (STEPS[2], "surface/rain"), (ST
     assert code == 1 and f"{path}: /{name}: it" in said and said.endswith(": 1 damaged\nINCOMPLETE: 3 steps, 0 to 2; see above\n"), said
     flip_byte(path, offset)
 draw = random.Random(5)
-for path in [*STEPS, *map(pathlib.Path, ("views.h5", "views.xmf", "views.jsonl"))]:  # values, attributes, structure, what nobody uses
+for path in [*STEPS, *map(pathlib.Path, ("views.h5", "views.xmf")), *LOGS]:  # values, attributes, structure, what nobody uses
     for offset in draw.sample(range(path.stat().st_size), 12):
         flip_byte(path, offset)
         assert verified()[0] == 1, f"{path}: nobody noticed byte {offset}"

@@ -13,6 +13,7 @@
 #include "codec/checksum.hpp"
 #include "core/base/json.hpp"
 #include "manifest/entries.hpp"
+#include "unit/manifest/hand_log.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 
 namespace damaris::test {
@@ -51,9 +52,9 @@ class HandRecord {
   explicit HandRecord(const std::filesystem::path& folder) : folder_(folder) {}
 
   std::string basename() const { return (folder_ / "earlier").string(); }
-  std::string path() const { return basename() + ".jsonl"; }
+  std::string path() const { return basename() + ".g1.node7.s3.jsonl"; }
   void add_text(const std::string& text) const { std::ofstream(path(), std::ios::app) << text; }
-  void add(const manifest::StepEntry& step) const { add_text(manifest::to_json(step).dump() + "\n"); }
+  void add(const manifest::StepEntry& step) const { HandLog(basename(), {1, "node7", 3}, 0).add(step); }
   // A complete step of one file, which lies in the folder.
   manifest::StepEntry step(std::int64_t number, const std::string& file, std::vector<manifest::DatasetEntry> datasets) const {
     manifest::StepEntry step;

@@ -51,14 +51,14 @@ class FakeHost {
     };
     host_.waits = [](void* self, const char* text) { of(self).waits = text; };
     host_.partial = [](void* self, std::int64_t step) { of(self).partial.push_back(step); };
-    host_.communicator = this;  // only looked at
   }
   FakeHost(const FakeHost&) = delete;
   FakeHost& operator=(const FakeHost&) = delete;
 
   const dc_host_t* view() const { return &host_; }
-  // Before init: another place among the servers than the fourth of four.
+  // Before init: another place than the fourth of four independent servers, among those of an MPI run.
   void place(int index, int count) {
+    host_.communicator = this;  // only looked at
     host_.server_index = index;
     host_.server_count = count;
   }

@@ -18,10 +18,6 @@
 namespace damaris::hdf5 {
 namespace {
 
-std::string record_path(const std::string& basename) {
-  return std::filesystem::absolute(basename).lexically_normal().string() + ".jsonl";
-}
-
 std::string name_of(const dc_read_t& read) {
   return "'" + std::string(read.variable->path) + "' of step " + std::to_string(read.step);
 }
@@ -47,21 +43,16 @@ std::string nearest_steps(const std::map<std::int64_t, manifest::StepEntry>& ste
 
 }  // namespace
 
-RestartReader::RestartReader(const std::string& basename, bool without_last_run)
-    : record_(record_path(basename)), without_last_run_(without_last_run) {}
+RestartReader::RestartReader(const std::string& basename, std::int64_t before) : manifest_(basename, before), before_(before) {}
 
-// Read once: lines added later belong to a run that continues this one.
+// Read once: records added later belong to a run that continues this one.
 const std::map<std::int64_t, manifest::StepEntry>& RestartReader::steps() {
-  try {
-    if (!has_record_)
-      has_record_ = without_last_run_ ? record_.read_on(manifest::outline_of(record_.path()).begins_at) : record_.read_on();
-  } catch (const Failure& failure) {
-    throw Error(DC_E_IO, failure.what());
-  }
-  if (!has_record_)
-    throw Error(DC_E_NOT_STORED, "no run is recorded in " + record_.path() +
-                                     "; restart=\"...\" must be the basename=\"...\" of the run to continue");
-  return record_.steps();
+  if (!has_read_) manifest_.read_on();
+  has_read_ = true;
+  if (!manifest_.has_logs())
+    throw Error(DC_E_NOT_STORED, "no run is recorded in " + basename() +
+                                     ".g*.jsonl; restart=\"...\" must be the basename=\"...\" of the run to continue");
+  return manifest_.steps();
 }
 
 void RestartReader::require_step(const dc_read_t& read) {
@@ -69,16 +60,16 @@ void RestartReader::require_step(const dc_read_t& read) {
   if (all.count(read.step) > 0) return require_undamaged(read.step);
   const std::string nearest = nearest_steps(all, read.step);
   throw Error(DC_E_NOT_STORED,
-              name_of(read) + " is not in " + record_.path() + ": " +
+              name_of(read) + " is not in " + basename() + ": " +
                   (nearest.empty() ? "no step was stored" : "the nearest steps stored are " + nearest) +
-                  (record_.damaged().empty() ? "" : "; it may be in a damaged line: " + record_.damaged().front()));
+                  (manifest_.damaged().empty() ? "" : "; it may be in a damaged record: " + manifest_.damaged().front()));
 }
 
 // The clients of a server read one variable after the other.
 const manifest::StepEntry& RestartReader::files_of(std::int64_t step, const std::string& variable) {
   if (!found_ || found_step_ != step || found_variable_ != variable) {
     found_.reset();
-    found_ = record_.with_files(step, variable);
+    found_ = manifest_.with_files(step, variable);
     found_step_ = step;
     found_variable_ = variable;
   }
@@ -87,18 +78,18 @@ const manifest::StepEntry& RestartReader::files_of(std::int64_t step, const std:
 
 // A damaged line may have been about a run that replaced the step, or a server's part of it.
 void RestartReader::require_undamaged(std::int64_t step) const {
-  const std::string damage = record_.damage_since(step);
+  const std::string damage = manifest_.damage_since(step);
   if (!damage.empty())
-    throw Error(
-        DC_E_IO,
-        "step " + std::to_string(step) + " may be affected by damage to the manifest: " + damage +
-            "; restore the manifest from a copy, cut it before that line, or continue from a step that was stored after it");
+    throw Error(DC_E_IO, "step " + std::to_string(step) + " may be affected by damage to the manifest: " + damage +
+                             "; restore the log from a copy, or continue from a step that was stored after it");
 }
 
 // The likely cause of a file that does not match: another process of this run, or this one before it came back, has replaced it.
 std::string RestartReader::why_changed(std::int64_t step) const {
-  if (!without_last_run_) return "";
-  const std::optional<std::int64_t> first = manifest::first_stored_step_of_last_run(record_.path());
+  if (before_ == manifest::Manifest::kAll) return "";
+  manifest::Manifest now(basename());
+  now.read_on();
+  const std::optional<std::int64_t> first = now.first_stored_of_last_run();
   if (!first || step < *first) return "";
   return "; this run has stored steps from " + std::to_string(*first) +
          " on under the same basename: read before any of its processes writes";
@@ -117,8 +108,8 @@ void RestartReader::read(const dc_read_t& read) {
   try {
     read_parts(files_of(read.step, read.variable->path), read);
   } catch (const Error& error) {
-    const std::string unreported = error.code() == DC_E_NOT_STORED ? record_.unreported_servers(read.step) : "";
-    throw Error(error.code(), name_of(read) + " in " + record_.path() + ": " + error.what() +
+    const std::string unreported = error.code() == DC_E_NOT_STORED ? manifest_.unreported_servers(read.step) : "";
+    throw Error(error.code(), name_of(read) + " in " + basename() + ": " + error.what() +
                                   (unreported.empty() ? "" : "; servers that did not report it: " + unreported) +
                                   (error.code() == DC_E_IO ? why_changed(read.step) : ""));
   } catch (const Failure& failure) {
@@ -158,7 +149,7 @@ void RestartReader::read_parts(const manifest::StepEntry& step, const dc_read_t&
   for (const manifest::StoredPart& part : found.parts) {
     if (part.file != open) {
       require_unchanged();
-      path = record_.folder() + "/" + part.file->name;
+      path = manifest_.folder() + "/" + part.file->name;
       check_file(*part.file, path);
       reader = std::make_unique<DatasetReader>(path);
       open = part.file;
@@ -185,7 +176,7 @@ std::int64_t RestartReader::last_step(const dc_variable_info_t* variable) {
     return found->first;
   }
   throw Error(DC_E_NOT_STORED, "no complete step" + (variable == nullptr ? "" : " with '" + std::string(variable->path) + "'") +
-                                   " is in " + record_.path());
+                                   " is in " + basename());
 }
 
 }  // namespace damaris::hdf5

@@ -11,16 +11,16 @@
 #include <string>
 #include <tuple>
 
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 #include "read_progress.hpp"
 
 namespace damaris::hdf5 {
 
 class RestartReader {
  public:
-  // `basename`: of that run, relative to the current working directory. Reads nothing yet. `without_last_run`: the last run of the manifest
-  // is the current one, whose other processes may have begun to store.
-  explicit RestartReader(const std::string& basename, bool without_last_run = false);
+  // `basename`: of that run, relative to the current working directory. Reads nothing yet. `before`: the generation of the
+  // current run, if it has the same basename: its other processes may have begun to store.
+  explicit RestartReader(const std::string& basename, std::int64_t before = manifest::Manifest::kAll);
   // Gets a line now and then while a read takes long.
   void report_to(ReadProgress::Log log) { progress_ = ReadProgress(std::move(log)); }
 
@@ -33,6 +33,7 @@ class RestartReader {
   std::int64_t last_step(const dc_variable_info_t* variable);
 
  private:
+  std::string basename() const { return manifest_.folder() + "/" + manifest_.stem(); }
   const std::map<std::int64_t, manifest::StepEntry>& steps();
   void require_step(const dc_read_t& read);
   const manifest::StepEntry& files_of(std::int64_t step, const std::string& variable);
@@ -42,10 +43,10 @@ class RestartReader {
   void read_parts(const manifest::StepEntry& step, const dc_read_t& read);
   void check_file(const manifest::FileEntry& file, const std::string& path);
 
-  manifest::Reader record_;
+  manifest::Manifest manifest_;
   ReadProgress progress_;
-  bool without_last_run_;
-  bool has_record_ = false;
+  std::int64_t before_;
+  bool has_read_ = false;
   std::optional<std::int64_t> replaced_from_;
   std::optional<manifest::StepEntry> found_;  // by files_of(), for:
   std::int64_t found_step_ = 0;

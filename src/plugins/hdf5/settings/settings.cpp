@@ -121,9 +121,11 @@ bool same_place(const std::string& basename, const std::string& other) {
     const std::filesystem::path known = std::filesystem::weakly_canonical(whole, unreadable);
     return unreadable ? whole.lexically_normal() : known;
   };
-  // Another path to the same manifest, such as a mount or a folder of links.
+  // Another path to the same folder, such as a mount.
+  const std::filesystem::path one = place(basename), two = place(other);
   std::error_code none;
-  return place(basename) == place(other) || std::filesystem::equivalent(basename + ".jsonl", other + ".jsonl", none);
+  return one == two ||
+         (one.filename() == two.filename() && std::filesystem::equivalent(one.parent_path(), two.parent_path(), none));
 }
 
 Settings read_settings(const dc_host_t& host) {

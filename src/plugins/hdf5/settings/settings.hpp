@@ -11,7 +11,6 @@
 
 #include "../attributes/attributes.hpp"
 #include "../write/fill.hpp"
-#include "manifest/manifest_file.hpp"
 #include "manifest/writer.hpp"
 
 namespace damaris::hdf5 {

@@ -1,5 +1,5 @@
 // Checks whether the parts of a variable have a common type, scale and offset, as a single array requires.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: the manifest's entry of each part. After it: global_view.hpp. Plain structs, no HDF5.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The dimension scales that name the dimensions of a file's datasets for h5py, netCDF and xarray.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: virtual_array.hpp. After it: master_file.hpp; the high-level library of HDF5.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Determines which variables of a run can be shown as one array over all files and steps, and where their parts are.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: the steps of the manifest. After it: master_file.hpp and xdmf.hpp, which write it. Plain structs, no HDF5.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The master file of a run: each variable as one array over all files and steps, as virtual datasets.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: global_view.hpp. After it: xarray, h5py, h5dump. docs/file-format.md describes its contents.
 #pragma once
 

@@ -49,11 +49,15 @@ std::string lagging(const ViewPlace& place, const std::string& what_is_missing, 
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now,
+RunViews::RunViews(const dc_host_t& host, const std::string& basename, std::uint64_t memory_bytes, Now now,
                    manifest::RecordView record_view, bool died)
     : host_(host),
-      record_(record),
-      place_{record_.folder(), std::filesystem::path(record).stem().string(), host.host_name, std::move(record_view)},
+      manifest_(basename, manifest::Manifest::kAll, true),
+      place_{
+          manifest_.folder(), manifest_.stem(), host.host_name,
+          [this, record_view = std::move(record_view)](const manifest::ViewEntry& view, const std::function<void()>& put_in_place) {
+            record_view ? record_view(view, manifest_.records_of_last_run(), put_in_place) : put_in_place();
+          }},
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
       died_(died),
@@ -73,27 +77,18 @@ RunViews::Writing::Writing(const RunViews& views, Steps&& shown, bool complete)
       names(view, views.host_),
       master(views.place_, view, names, steps, views.host_, complete) {}
 
-// May be called while a view is being written, because adding its line may detect that the manifest was replaced.
-void RunViews::reset() { again_ = due_ = true; }
-
 void RunViews::read_on() {
-  if (std::exchange(again_, false)) {
-    record_ = manifest::Reader(record_.path());
-    damage_reported_ = 0;
-    more_damage_reported_ = false;
-  }
-  record_.read_on();
-  damage_reported_ = std::min(damage_reported_, record_.damaged().size());
-  for (; damage_reported_ < record_.damaged().size(); ++damage_reported_)
-    host_.log(host_.self, 1, ("hdf5: the views omit a line of the manifest: " + record_.damaged()[damage_reported_]).c_str());
-  if (record_.more_damaged() == 0 || std::exchange(more_damage_reported_, true)) return;
+  manifest_.read_on();
+  damage_reported_ = std::min(damage_reported_, manifest_.damaged().size());
+  for (; damage_reported_ < manifest_.damaged().size(); ++damage_reported_)
+    host_.log(host_.self, 1, ("hdf5: the views omit a line of the manifest: " + manifest_.damaged()[damage_reported_]).c_str());
+  if (manifest_.more_damaged() == 0 || std::exchange(more_damage_reported_, true)) return;
   host_.log(host_.self, 1, "hdf5: the views omit more lines of the manifest; 'damaris verify' counts them");
 }
 
 RunViews::Work RunViews::work() {
   constexpr int kShare = 20;  // at most 1/kShare of the time
   if (stopped_ || (!due_ && writing_ == nullptr)) return Work::none;
-  if (again_) writing_.reset();
   const Clock::time_point begun = now_();
   if (writing_ == nullptr && begun - ended_ < took_ * kShare) return Work::later;
   try {
@@ -121,10 +116,10 @@ void RunViews::leave_out(std::int64_t step, const std::string& why) {
 // Loads the files of the steps, as far as the memory suffices. Returns whether it suffices for all.
 bool RunViews::load(Steps& steps) {
   Need need;
-  for (const auto& [number, record] : record_.steps()) {
+  for (const auto& [number, record] : manifest_.steps()) {
     manifest::StepEntry step;
     try {
-      step = record_.with_files(number);
+      step = manifest_.with_files(number);
     } catch (const Error& error) {  // the others can be shown
       leave_out(number, error.what());
       continue;
@@ -142,7 +137,7 @@ bool RunViews::begin() {
   due_ = false;
   taking_ = {};
   read_on();
-  if (record_.steps().empty()) return false;
+  if (manifest_.steps().empty()) return false;
   Steps steps;
   if (!load(steps)) {
     stop_updates(std::move(steps));
@@ -174,18 +169,15 @@ void RunViews::finish() {
   writing_.reset();
   try {
     read_on();
-    if (!record_.last_run_has_steps()) return;  // the views of the previous run are complete
+    if (!manifest_.last_run_has_steps()) return;  // the views of the previous run are complete
     // This may have replaced newer views of another server; then the manifest has grown, and the views are written again. A server that keeps
     // adding lines writes the views itself when it finishes.
     constexpr int kRounds = 10;
-    for (int round = 0; round < kRounds && !record_.steps().empty(); ++round) {
+    for (int round = 0; round < kRounds && !manifest_.steps().empty(); ++round) {
       Steps steps;
       if (!load(steps)) return stop_updates(std::move(steps));
       show(std::move(steps), !died_);
-      if (again_)
-        read_on();
-      else if (!record_.read_on())
-        break;
+      if (!manifest_.read_on()) break;
     }
   } catch (const std::exception& error) {
     throw Error(DC_E_IO, lagging(place_, "the whole run", error, "; check that the folder exists, is writable and has free space"));
@@ -205,7 +197,7 @@ void RunViews::warn_of_16_bits(const GlobalView& view) {
 // Releases the memory of the manifest first.
 void RunViews::stop_updates(Steps&& fitting) {
   const std::string last = fitting.empty() ? "" : std::to_string(fitting.rbegin()->first);
-  record_ = manifest::Reader(record_.path());
+  manifest_ = manifest::Manifest(manifest_.folder() + "/" + manifest_.stem(), manifest::Manifest::kAll, true);
   if (!fitting.empty()) show(std::move(fitting), false);
   stopped_ = true;
   const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };

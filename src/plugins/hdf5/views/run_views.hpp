@@ -13,7 +13,7 @@
 
 #include "core/base/clock.hpp"
 #include "global_view.hpp"
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 #include "master_file.hpp"
 #include "view_place.hpp"
 
@@ -24,13 +24,12 @@ class RunViews : public manifest::Views {
  public:
   using Now = Clock::time_point (*)();
 
-  // `record`: the path of the manifest, <folder>/<stem>.jsonl; the views are next to it. Removes incomplete views of killed servers of this
+  // `basename`: of the run; the views are next to its files. Removes incomplete views of killed servers of this
   // host. `host` must outlive this object. When the manifest outgrows `memory_bytes`, a warning is logged and the views show only the steps
   // up to then. `record_view` records each view in the manifest. `died`: this is a recovery of the run, which has not come to its end.
-  RunViews(const dc_host_t& host, const std::string& record, std::uint64_t memory_bytes, Now now = Clock::now,
+  RunViews(const dc_host_t& host, const std::string& basename, std::uint64_t memory_bytes, Now now = Clock::now,
            manifest::RecordView record_view = {}, bool died = false);
 
-  void reset() override;
   void manifest_changed() override { due_ = true; }
   // Writes a piece of the views if they lag behind the manifest; returns `later` while the last update took more than 5 % of the time since
   // then. A failure is logged, and retried after the next change of the manifest: the step itself is stored.
@@ -60,7 +59,7 @@ class RunViews : public manifest::Views {
   void stop_updates(Steps&& fitting);
 
   const dc_host_t& host_;
-  manifest::Reader record_;
+  manifest::Manifest manifest_;
   std::size_t damage_reported_ = 0;  // number of damaged lines that were logged
   bool more_damage_reported_ = false;
   ViewPlace place_;
@@ -71,7 +70,7 @@ class RunViews : public manifest::Views {
   std::set<std::int64_t> left_out_;  // steps of which that was logged
   std::set<std::string> reported_;   // variables of 16 bits that were logged
   std::uint64_t needed_bytes_ = 0;   // for the steps that load() was to load
-  bool due_ = false, again_ = false;
+  bool due_ = false;
   std::unique_ptr<Writing> writing_;
   Now now_;
   Clock::time_point ended_ = {};

@@ -178,7 +178,8 @@ void remove_leftovers(const ViewPlace& place) {
   for (std::filesystem::directory_iterator next(place.folder, unreadable), end; !unreadable && next != end;
        next.increment(unreadable)) {
     const std::string name = next->path().filename().string();
-    for (const char* suffix : {kMasterSuffix, kXdmfSuffix})
+    for (const char* suffix :
+         {kMasterSuffix, kXdmfSuffix, ".jsonl"})  // the last: the list of steps, which the manifest's writer makes
       if (is_of_the_dead(name, temporary_start(place, suffix))) ::unlink(next->path().c_str());
   }
 }

@@ -1,5 +1,5 @@
 // The paths of a run's views, next to its files and named after the basename; and the names within them.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: output_folder.hpp. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 
@@ -47,7 +47,7 @@ struct ViewPlace {
   std::string stem;    // last part of the basename
   std::string host;    // this host: makes names of temporary files unique among nodes
   // Records a view in the manifest and then puts it in place, before another process can put its own. Throws Failure. Empty: not recorded.
-  manifest::RecordView record_view = {};
+  std::function<void(const manifest::ViewEntry&, const std::function<void()>& put_in_place)> record_view = {};
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
   // The prefix of the temporary name: hidden, with the process id.

@@ -1,5 +1,5 @@
 // A global array as a virtual dataset over the files of all servers.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: global_view.hpp. After it: master_file.hpp.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The XDMF file of a run, with which ParaView and VTK show the arrays of the master file as grids over time.
-// Used by: the hdf5 plugin on the work thread of the server that keeps the manifest.
+// Used by: the hdf5 plugin on the work thread of the server that writes the views.
 // Before it: the master file, to which it refers. After it: ParaView.
 #pragma once
 

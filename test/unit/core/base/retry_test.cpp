@@ -57,15 +57,12 @@ TEST_CASE("after a step is stored the next failure has the whole time") {
   CHECK(tries_of(retry, 100, 4000, 0).back() == 7000);
 }
 
-TEST_CASE("without a window a try is repeated every second for ever, or until the end that is set later") {
+TEST_CASE("without a window a try is repeated every second for ever") {
   Retry retry(std::nullopt);
   constexpr std::int64_t kDay = 24 * 3600 * 1000;
   Instant now = ms(0);
   for (; now < ms(kDay); now += std::chrono::seconds(1)) REQUIRE(retry.again(ENOSPC, ms(0), now, now));
   CHECK_FALSE(retry.resting(now));
-  retry.end_within(2000, now);
-  CHECK(retry.again(ENOSPC, ms(0), now, now));
-  CHECK_FALSE(retry.again(ENOSPC, ms(0), now + std::chrono::seconds(2), now + std::chrono::seconds(2)));
 }
 
 TEST_CASE("a time of zero is one attempt") {
@@ -80,14 +77,4 @@ TEST_CASE("only what may pass by itself is retried") {
     CHECK_FALSE(may_be_transient(error));
     CHECK_FALSE(Retry(3000).again(error, ms(0), ms(0), ms(0)));
   }
-}
-
-TEST_CASE("what must not be given up is tried once a second after the time, and counts as the same item") {
-  Retry retry(0);
-  CHECK_FALSE(retry.again(ENOSPC, ms(0), ms(0), ms(0)));
-  retry.insist(ms(0));
-  CHECK(retry.resting(ms(999)));
-  CHECK_FALSE(retry.resting(ms(1000)));
-  CHECK_FALSE(retry.again(ENOSPC, ms(0), ms(1000), ms(1000)));
-  CHECK(retry.failed() == 2);
 }

@@ -14,7 +14,6 @@
 #include <set>
 #include <string>
 
-#include "manifest/members.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/record_text.hpp"
@@ -70,7 +69,7 @@ class Run {
     return std::filesystem::exists(folder.file("storm.node7.s" + std::to_string(process) + ".i" + std::to_string(step) + ".h5"));
   }
   void end() { REQUIRE(first_.plugin->finalize() == DC_OK); }
-  damaris::manifest::Verification verified() const { return damaris::hdf5::verify(folder.file("storm.jsonl"), {}); }
+  damaris::manifest::Verification verified() const { return damaris::hdf5::verify(folder.file("storm"), {}); }
   std::vector<std::int64_t> partial() const {
     std::vector<std::int64_t> steps;
     for (const auto& one : verified().partial) steps.push_back(one.step);
@@ -126,7 +125,8 @@ TEST_CASE("a process that comes back before it had stored anything still removes
   CHECK_FALSE(std::filesystem::exists(folder.file("storm.node7.s1.i7.h5")));
 }
 
-TEST_CASE("a run with fewer processes than the one it overwrites removes the files of those that are not there any more") {
+TEST_CASE(
+    "a run with fewer processes than the one it overwrites removes the files of those that are not there any more, at its end") {
   const TempFolder folder;
   const auto there = [&](const std::string& name) { return std::filesystem::exists(folder.file(name)); };
   {
@@ -136,30 +136,57 @@ TEST_CASE("a run with fewer processes than the one it overwrites removes the fil
     for (const auto& process : earlier) store_all(*process, {0, 7});
     ServerOf elsewhere(folder, 2, 3, {}, false, "", "local", "node8");
     store_all(elsewhere, {8});
+    for (const auto& process : earlier) REQUIRE(process->plugin->finalize() == DC_OK);
+    REQUIRE(elsewhere.plugin->finalize() == DC_OK);
   }
   const bool is_damaged = GENERATE(false, true);
   for (const char* stranger : {"storm.node7.s9.i0.h5", "storms.node7.s2.i0.h5"}) folder.write(stranger, "not of that run");
   ServerOf first(folder, 0, 2, {}, false), second(folder, 1, 2, {}, false);
-  if (is_damaged) std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"joined\":2}\n";
-  CHECK(there("storm.node7.s2.i0.h5"));
   REQUIRE(first.store(0) == DC_OK);
+  REQUIRE(second.store(0) == DC_OK);
+  for (const char* gone : {"storm.node7.s0.i7.h5", "storm.node7.s1.i7.h5"}) CHECK_FALSE(there(gone));
+  if (is_damaged) {
+    const std::string log = folder.file("storm.g2.node7.s0.jsonl");
+    const auto at = static_cast<std::streamoff>(content(log).find("\"servers\":[0]"));
+    std::fstream(log, std::ios::in | std::ios::out).seekp(at) << 'x';
+  }
+  REQUIRE(first.plugin->finalize() == DC_OK);
+  CHECK(there("storm.node7.s2.i0.h5"));
+  REQUIRE(second.plugin->finalize() == DC_OK);
   for (const char* gone : {"storm.node7.s2.i0.h5", "storm.node7.s2.i7.h5", "storm.node8.s2.i8.h5"})
     CHECK(there(gone) == is_damaged);
-  for (const int step : {0, 7}) CHECK(there("storm.node7.s1.i" + std::to_string(step) + ".h5"));  // it removes its own
-  REQUIRE(second.store(0) == DC_OK);
-  CHECK(there("storm.node7.s0.i0.h5"));
-  CHECK(there("storm.node7.s1.i0.h5"));
-  for (const char* gone : {"storm.node7.s0.i7.h5", "storm.node7.s1.i7.h5"}) CHECK_FALSE(there(gone));
+  for (const char* own : {"storm.node7.s0.i0.h5", "storm.node7.s1.i0.h5"}) CHECK(there(own));
   for (const char* stranger : {"storm.node7.s9.i0.h5", "storms.node7.s2.i0.h5"}) CHECK(there(stranger));
 }
 
-TEST_CASE("a process that comes back into a run with damaged lines removes no file") {
+TEST_CASE("an overwriting run removes none of the other files that a log names") {
+  const TempFolder folder;
+  {
+    HandLog forged(folder.file("storm"), {1, "node9", 4}, 0);
+    for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5", "storm.old.s1.i1.h5"}) {
+      folder.write(name, "mine");
+      damaris::manifest::StepEntry step;
+      step.files.emplace_back().name = name;
+      step.files.back().datasets.emplace_back();
+      forged.add(step);
+    }
+    forged.ends();
+  }
+  ServerOf server(folder, 0, 1, {{"exists", "overwrite"}}, false);
+  REQUIRE(server.store(1) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5"}) CHECK(content(folder.file(name)) == "mine");
+  CHECK_FALSE(std::filesystem::exists(folder.file("storm.old.s1.i1.h5")));
+}
+
+TEST_CASE("a process that comes back into a run with a damaged log removes no file") {
   Run run;
   run.first_stores(0);
   run.second_stores({0, 1, 2});
-  std::string lines = content(run.folder.file("storm.jsonl"));
+  const char* const log = "storm.g1.node7.s1.jsonl";
+  std::string lines = content(run.folder.file(log));
   lines[lines.find("\"servers\":[1]")] = 'x';
-  run.folder.write("storm.jsonl", lines);
+  run.folder.write(log, lines);
   run.second_stores({3});
   for (const int step : {0, 1, 2, 3}) CHECK(run.has(1, step));
 }
@@ -175,24 +202,10 @@ TEST_CASE(
   CHECK(run.partial() == (killed ? Steps{3, 4} : Steps{}));
 }
 
-TEST_CASE("a process that reopens the manifest, because another one has replaced it, has not come back and lost nothing") {
-  const TempFolder folder;
-  {
-    ServerOf earlier(folder, 0, kProcesses, {}, false);
-    REQUIRE(earlier.store(9) == DC_OK);
-  }
-  ServerOf first(folder, 0, kProcesses, {}, false), second(folder, 1, kProcesses, {}, false);
-  REQUIRE(second.store(0) == DC_OK);
-  for (const int step : {0, 1, 2, 3}) REQUIRE(first.store(step) == DC_OK);  // the lines of the earlier run go
-  REQUIRE(second.store(3) == DC_OK);
-  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) CHECK(step.complete);
-  CHECK(content(folder.file("storm.jsonl")).find("{\"joined\":1") == content(folder.file("storm.jsonl")).rfind("{\"joined\":1"));
-}
-
 TEST_CASE("the recovery of a server's data into its run is not a return: it leaves no gap, nor does a later return") {
   const TempFolder folder;
   const auto server_on = [&](const char* node, const char* exists) {
-    auto server = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, "", "local", node);
+    auto server = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", exists}}, false, node, "local", node);
     INFO(server->host.failure);
     REQUIRE(server->plugin->init_code == DC_OK);
     return server;
@@ -203,7 +216,7 @@ TEST_CASE("the recovery of a server's data into its run is not a return: it leav
   store_all(*server_on("node8", "recover"), {4});  // of the steps between it has nothing
   store_all(*server_on("node8", "append"), {5});
   REQUIRE(first->plugin->finalize() == DC_OK);
-  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) {
+  for (const auto& [number, step] : steps_in(folder.file("storm"))) {
     INFO(number);
     CHECK(step.complete);
     CHECK(step.files.size() == (number == 2 || number == 3 ? 1 : 2));
@@ -223,7 +236,9 @@ int init_of_recovery(const TempFolder& folder, const char* node, const char* reg
 
 }  // namespace
 
-TEST_CASE("a recovery adds to the run of its server, whether that began the run, joined it or came back, and to no other's") {
+TEST_CASE(
+    "a recovery adds to the run of its server, whether that began the run, joined it or came back, whatever has begun since, and "
+    "to no other's") {
   const TempFolder folder;
   store_all(*server_with(folder, "node8", "of an earlier run"), {0});
   const auto first = server_with(folder, "node7", "first");
@@ -235,9 +250,9 @@ TEST_CASE("a recovery adds to the run of its server, whether that began the run,
   if (!first_lives) REQUIRE(first->plugin->finalize() == DC_OK);
   for (const char* its : {"joined", "back"}) CHECK(init_of_recovery(folder, "node8", its) == DC_OK);
   if (!first_lives) CHECK(init_of_recovery(folder, "node7", "first") == DC_OK);
-  for (const char* others : {"of an earlier run", "of nobody", ""})
-    CHECK(init_of_recovery(folder, "node8", others) == DC_E_NO_OUTPUT);
-  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).regions ==
+  CHECK(init_of_recovery(folder, "node8", "of an earlier run") == DC_OK);
+  for (const char* others : {"of nobody", ""}) CHECK(init_of_recovery(folder, "node8", others) == DC_E_NO_OUTPUT);
+  CHECK(damaris::hdf5::verify(folder.file("storm"), {}).regions ==
         std::set<std::string>{"of an earlier run", "first", "joined", "back"});
 }
 
@@ -259,64 +274,22 @@ TEST_CASE(
   CHECK(recover() == std::vector<std::int64_t>{1});
   CHECK(recover().empty());
   REQUIRE(first->plugin->finalize() == DC_OK);
-  const auto steps = steps_in(folder.file("storm.jsonl"));
+  const auto steps = steps_in(folder.file("storm"));
   CHECK_FALSE(steps.at(1).complete);
   REQUIRE(steps.at(1).failures.size() == 1);
   CHECK_THAT(steps.at(1).failures[0], Catch::Contains("gave the step up"));
   for (const int step : {2, 3}) CHECK(steps.at(step).failures.empty());
 }
 
-TEST_CASE("a run that has stored nothing stays in the manifest if its data may have to be recovered") {
-  const TempFolder folder;
-  store_all(*server_with(folder, "node7", "of an earlier run"), {0});
-  const auto first = std::make_unique<ServerOf>(folder, 0, 1, Settings{{"exists", "append"}, {"retry-ms", "600000"}}, false,
-                                                "first", "local", "node7");
-  SECTION("of a server that joined it and was killed") {
-    store_and_be_killed([&] { return server_with(folder, "node8", "joined"); }, {});
-    REQUIRE(first->plugin->finalize() == DC_OK);
-    CHECK(init_of_recovery(folder, "node8", "joined") == DC_OK);
-  }
-#ifndef __SANITIZE_ADDRESS__  // the check of vtables opens a pipe, and takes an object for none where it cannot
-  SECTION("of the server that began it and could not store them") {
-    const dc_variable_info_t variable = variable_info(0, "fields/v", DC_FLOAT32, 1);
-    Blocks blocks(1);
-    blocks.add(variable, 0, {4}, std::vector<float>(4, 1.0F));
-    blocks.view().ending = 1;
-    struct rlimit before = {};
-    ::getrlimit(RLIMIT_NOFILE, &before);
-    const struct rlimit none = {0, before.rlim_max};  // no file can be opened
-    ::setrlimit(RLIMIT_NOFILE, &none);
-    const int code = first->plugin->on_step(blocks.view());
-    ::setrlimit(RLIMIT_NOFILE, &before);
-    REQUIRE(code == DC_REFUSED);
-    REQUIRE(first->plugin->finalize() == DC_OK);
-    CHECK(init_of_recovery(folder, "node7", "first") == DC_OK);
-  }
-#endif
-}
-
-TEST_CASE("a run of connected servers that has stored nothing stays in the manifest if one of them was killed") {
+TEST_CASE("a run that has stored nothing keeps the log of a server that was killed, whose data may have to be recovered") {
   const TempFolder folder;
   store_all(*server_with(folder, "node7", "of an earlier run"), {0});
   {
-    ServerOf keeper(folder, 0, 2, {{"exists", "append"}}, true, "run");
-    REQUIRE(keeper.plugin->finalize() == DC_OK);
+    const auto first = server_with(folder, "node7", "first");
+    store_and_be_killed([&] { return server_with(folder, "node8", "joined"); }, {});
+    REQUIRE(first->plugin->finalize() == DC_OK);
   }
-  ServerOf recovery(folder, 1, 2, {{"exists", "recover"}}, false, "run");
-  CHECK(recovery.plugin->init_code == DC_OK);
-}
-
-TEST_CASE("each process of a run is in its manifest also if that was moved away, whoever begins the next one", "[unpromised]") {
-  const TempFolder folder;
-  const auto first = server_with(folder, "node7", "first"), second = server_with(folder, "node8", "second");
-  for (const auto* server : {&first, &second}) store_all(**server, {0});
-  std::filesystem::rename(folder.file("storm.jsonl"), folder.file("moved.jsonl"));
-  const bool in_order = GENERATE(true, false);
-  for (const auto* server : {in_order ? &first : &second, in_order ? &second : &first}) store_all(**server, {1});
-  CHECK(damaris::hdf5::verify(folder.file("storm.jsonl"), {}).regions == std::set<std::string>{"first", "second"});
-  CHECK(damaris::manifest::Members(folder.file("storm.jsonl")).count() == 2);
-  for (const auto* server : {&first, &second}) REQUIRE((*server)->plugin->finalize() == DC_OK);
-  for (const auto& [number, step] : steps_in(folder.file("storm.jsonl"))) CHECK(step.complete);
+  CHECK(init_of_recovery(folder, "node8", "joined") == DC_OK);
 }
 
 TEST_CASE("of a step that a process stores again after it came back the last version counts, and the log says so") {
@@ -332,7 +305,7 @@ TEST_CASE("of a step that a process stores again after it came back the last ver
     CHECK(told(process, 1, "is stored once more") == 1);
   });
   run.end();
-  const auto steps = steps_in(run.folder.file("storm.jsonl"));
+  const auto steps = steps_in(run.folder.file("storm"));
   CHECK(steps.at(2).files.at(1).datasets.at(0).raw_bytes == 400);
   CHECK_THAT(steps.at(2).warnings.at(0), Catch::StartsWith(sentence));
   CHECK(run.verified().damaged.empty());

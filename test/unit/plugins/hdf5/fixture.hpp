@@ -30,12 +30,12 @@ class Fixture {
     return ReadFile(path(step.step));
   }
   std::string path(std::int64_t step) const { return folder.file("storm.node7.s3.i" + std::to_string(step) + ".h5"); }
-  // Names of everything in the folder.
-  // Without what is kept for a recovery, which the server that keeps the manifest takes away.
+  // Names of everything in the folder but the log and the file that names the run.
   std::vector<std::string> listing() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-      if (entry.path().extension() != ".unrecorded") names.push_back(entry.path().filename().string());
+      if (const auto end = entry.path().extension(); end != ".jsonl" && end != ".lock")
+        names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }

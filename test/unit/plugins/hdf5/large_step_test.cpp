@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <numeric>
 
-#include "manifest/server_report.hpp"
 #include "plugins/hdf5/write/step_file.hpp"
 #include "support/file_limit.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
+#include "unit/plugins/hdf5/record_text.hpp"
 
 namespace damaris::test {
 namespace {
@@ -144,7 +144,7 @@ TEST_CASE(
   CHECK(temporary_files(run) == 0);
   (void)run.plugin.finalize();
   CHECK_FALSE(std::filesystem::exists(run.path(0)));
-  for (const auto& [server, text] : run.host.sent) CHECK(text.find("\"step\":0") == std::string::npos);
+  CHECK(steps_in(run.folder.file("storm")).empty());
 }
 
 // The second attempt begins the step's record anew.
@@ -164,11 +164,11 @@ TEST_CASE("a dataset that is refused in both attempts at a step is listed once, 
   CHECK(try_without_folder(run, step.blocks.view()) == DC_REFUSED);
   CHECK(until_stored(run, step.blocks.view()) == DC_E_IO);
   CHECK_THAT(run.host.failure, Catch::Contains("'narrow' holds values from 1 to 1e+30, which overflow 16 bits"));
-  const auto report = manifest::report_from(0, run.host.sent.back().second);  // for the manifest, which server 0 keeps
-  CHECK(report.step.failures.size() == 1);
-  CHECK_FALSE(report.step.complete);
-  CHECK(report.step.retries == 1);
-  CHECK(report.files.total.datasets == 5);
+  const manifest::StepEntry recorded = steps_in(run.folder.file("storm")).at(0);
+  CHECK(recorded.failures.size() == 1);
+  CHECK_FALSE(recorded.complete);
+  CHECK(recorded.retries == 1);
+  CHECK(recorded.files.at(0).datasets.size() == 5);
 }
 
 TEST_CASE("a server that ends in the middle of a large step leaves no file of it") {

@@ -10,8 +10,7 @@
 #include <limits>
 
 #include "core/base/json.hpp"
-#include "manifest/manifest_file.hpp"
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/restart/restart_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
@@ -21,9 +20,6 @@
 
 using namespace damaris::test;
 using damaris::hdf5::QuietErrors;
-using damaris::manifest::Existing;
-using damaris::manifest::ManifestFile;
-using damaris::manifest::RunLock;
 using damaris::manifest::StepEntry;
 
 TEST_CASE("a run that stores nothing leaves the earlier run unchanged") {
@@ -33,7 +29,7 @@ TEST_CASE("a run that stores nothing leaves the earlier run unchanged") {
     for (const int step : {1, 2}) REQUIRE(first.store(step) == DC_OK);
     REQUIRE(first.plugin->finalize() == DC_OK);
   }
-  const std::string before = content(folder.file("storm.jsonl"));
+  const std::string before = content(folder.file("storm.g1.node7.s0.jsonl"));
   const auto count = [&] {
     return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
   };
@@ -45,7 +41,7 @@ TEST_CASE("a run that stores nothing leaves the earlier run unchanged") {
     REQUIRE(idle.plugin->init_code == DC_OK);
     REQUIRE(idle.plugin->finalize() == DC_OK);
   }
-  CHECK(content(folder.file("storm.jsonl")) == before);
+  CHECK(content(folder.file("storm.g1.node7.s0.jsonl")) == before);
   {
     ServerOf empty(folder, 0, 1, {{"exists", exists}}, connected);
     Blocks nothing(0);
@@ -55,26 +51,9 @@ TEST_CASE("a run that stores nothing leaves the earlier run unchanged") {
     std::filesystem::remove(folder.file("storm.node7.s0.i5.h5"));
     REQUIRE(empty.plugin->finalize() == DC_OK);
   }
-  CHECK(steps_in(folder.file("storm.jsonl")).at(1).files.size() == 1);
-  CHECK(steps_in(folder.file("storm.jsonl")).at(2).files.size() == 1);
-  CHECK(count() == files);
-}
-
-TEST_CASE("a run that is refused keeps no descriptor of the manifest of the earlier one") {
-  const TempFolder folder;
-  {
-    ServerOf first(folder, 0, 1);
-    REQUIRE(first.store(1) == DC_OK);
-    REQUIRE(first.plugin->finalize() == DC_OK);
-  }
-  const std::string path = folder.file("storm.jsonl");
-  const auto open = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
-  };
-  RunLock run_lock(path, "run", "node7.s0", false, std::chrono::milliseconds(20));
-  const auto before = open();
-  CHECK_THROWS_AS(ManifestFile(path, Existing::refuse, run_lock, {"a", "storm", 1, "local", false, ""}), damaris::Error);
-  CHECK(open() == before);
+  CHECK(steps_in(folder.file("storm")).at(1).files.size() == 1);
+  CHECK(steps_in(folder.file("storm")).at(2).files.size() == 1);
+  CHECK(count() == files + 1);  // the log, which says what was not stored
 }
 
 TEST_CASE("the master file shows the run that has replaced an earlier one, even if it was updated before that run's first file") {
@@ -115,7 +94,7 @@ TEST_CASE(
     for (const int step : stored) REQUIRE(server.store(step) == DC_OK);
     REQUIRE(server.plugin->finalize() == DC_OK);
   };
-  const auto verified = [&] { return damaris::hdf5::verify(folder.file("storm.jsonl"), {}); };
+  const auto verified = [&] { return damaris::hdf5::verify(folder.file("storm"), {}); };
   const auto partial = [&] {
     std::vector<std::int64_t> steps;
     for (const auto& one : verified().partial) steps.push_back(one.step);
@@ -166,66 +145,23 @@ TEST_CASE("a run does not begin in the manifest of a running one, in another job
   other.set_job("4711");
   const RunningPlugin plugin("hdf5", other);
   CHECK(plugin.init_code == DC_E_NO_OUTPUT);
-  CHECK_THAT(other.failure, Catch::Contains("storm.jsonl' is the manifest of another run, which is still running"));
+  CHECK_THAT(other.failure, Catch::Contains("storm.g1.node7.s0.jsonl' is the log of another run, which is still running"));
 }
 
-TEST_CASE("a process that adds to the manifest after the first one has replaced the file and left hides nothing of it") {
+TEST_CASE("a run that is overwritten repeatedly leaves one log, with the rights that the umask gives") {
   const TempFolder folder;
-  {
-    ServerOf earlier(folder, 0, 1, {}, false);
-    REQUIRE(earlier.store(9) == DC_OK);
-  }
-  auto first = std::make_unique<ServerOf>(folder, 0, 3, Settings{}, false);
-  ServerOf second(folder, 1, 3, {}, false);
-  REQUIRE(first->store(1) == DC_OK);  // what the earlier run left goes
-  REQUIRE(first->plugin->finalize() == DC_OK);
-  first.reset();
-  REQUIRE(second.store(1) == DC_OK);
-  REQUIRE(second.store(2) == DC_OK);
-  const auto steps = steps_in(folder.file("storm.jsonl"));
-  REQUIRE(steps.size() == 2);
-  CHECK(steps.at(1).servers == std::vector<int>{0, 1});
-}
-
-TEST_CASE("a manifest that is overwritten repeatedly does not grow") {
-  const TempFolder folder;
+  const mode_t mask = ::umask(027);
   for (int run = 0; run < 4; ++run) {
     ServerOf server(folder, 0, 1, {}, run % 2 == 0);
     REQUIRE(server.store(1) == DC_OK);
     REQUIRE(server.plugin->finalize() == DC_OK);
-    const std::string record = content(folder.file("storm.jsonl"));
-    // The run, its step, its end and its two views: of this run alone, for programs that read the lines themselves.
-    CHECK(std::count(record.begin(), record.end(), '\n') == 5);
+    CHECK(damaris::manifest::find_logs(folder.path(), "storm").size() == 1);
   }
-  CHECK(steps_in(folder.file("storm.jsonl")).size() == 1);
-}
-
-namespace {
-
-class Umask {
- public:
-  explicit Umask(mode_t mask) : before_(::umask(mask)) {}
-  ~Umask() { ::umask(before_); }
-  Umask(const Umask&) = delete;
-  Umask& operator=(const Umask&) = delete;
-
- private:
-  mode_t before_;
-};
-
-}  // namespace
-
-TEST_CASE("a manifest that replaces an earlier one has the rights that the umask gives, like the first one") {
-  const TempFolder folder;
-  const Umask mask(027);
-  std::vector<struct stat> seen;
-  for (int run = 0; run < 2; ++run) {
-    ServerOf server(folder, 0, 1);
-    REQUIRE(server.store(1) == DC_OK);
-    REQUIRE(::stat(folder.file("storm.jsonl").c_str(), &seen.emplace_back()) == 0);
-    CHECK((seen.back().st_mode & 07777) == 0640);
-  }
-  CHECK(seen[0].st_ino != seen[1].st_ino);
+  struct stat info = {};
+  REQUIRE(::stat(folder.file("storm.g4.node7.s0.jsonl").c_str(), &info) == 0);
+  CHECK((info.st_mode & 07777) == 0640);
+  ::umask(mask);
+  CHECK(steps_in(folder.file("storm")).size() == 1);
 }
 
 TEST_CASE("exists=append keeps the earlier run and replaces it from the first step stored") {
@@ -234,31 +170,13 @@ TEST_CASE("exists=append keeps the earlier run and replaces it from the first st
     ServerOf first(folder, 0, 1);
     for (const int step : {1, 2, 3}) REQUIRE(first.store(step) == DC_OK);
   }
-  std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"step\": 4, \"cut in the mid";
+  std::ofstream(folder.file("storm.g1.node7.s0.jsonl"), std::ios::app) << "{\"n\":5, \"cut in the mid";
   ServerOf second(folder, 0, 1, {{"exists", "append"}});
   REQUIRE(second.store(2, 100) == DC_OK);
-  const auto steps = steps_in(folder.file("storm.jsonl"));
+  const auto steps = steps_in(folder.file("storm"));
   REQUIRE(steps.size() == 2);
   CHECK(steps.at(1).files[0].datasets[0].raw_bytes == 16);
   CHECK(steps.at(2).files[0].datasets[0].raw_bytes == 400);
-}
-
-TEST_CASE("a process that holds the manifest forever is not waited for forever, and the delayed lines are added afterwards") {
-  const TempFolder folder;
-  const QuietErrors quiet;
-  RunLock run_lock(folder.file("storm.jsonl"), "run", "node7.s0", true, std::chrono::milliseconds(20));
-  ManifestFile record(folder.file("storm.jsonl"), Existing::overwrite, run_lock, {"a", "storm", 2, "local", true, ""});
-  run_lock.unlock();
-  const int other = ::open(folder.file(".storm.lock").c_str(), O_RDWR);
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_len = 1;
-  REQUIRE(::fcntl(other, F_OFD_SETLK, &lock) == 0);
-  CHECK_THROWS_WITH(record.append(damaris::Json{{"step", 1}}), Catch::Contains("another process"));
-  ::close(other);
-  CHECK(record.append(damaris::Json{{"step", 2}}));
-  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":1,") == std::string::npos);
-  CHECK(content(folder.file("storm.jsonl")).find("{\"step\":2,\"after\":") != std::string::npos);
 }
 
 TEST_CASE("exists=refuse refuses the manifest of an earlier run, alone and where several share it") {
@@ -271,7 +189,7 @@ TEST_CASE("exists=refuse refuses the manifest of an earlier run, alone and where
   for (const bool connected : {true, false}) {
     ServerOf second(folder, 0, 1, {{"exists", "refuse"}}, connected);
     CHECK(second.plugin->init_code == DC_E_NO_OUTPUT);
-    CHECK_THAT(second.host.failure, Catch::Contains("storm.jsonl' is the manifest of an earlier run"));
+    CHECK_THAT(second.host.failure, Catch::Contains("storm' has an earlier run and exists="));
   }
 }
 
@@ -284,30 +202,10 @@ TEST_CASE("servers that cannot reach each other add to one manifest, and a later
     REQUIRE(second.plugin->finalize() == DC_OK);
     ServerOf late(folder, 2, 3, {}, false);
     REQUIRE(late.store(run) == DC_OK);
-    const auto steps = steps_in(folder.file("storm.jsonl"));
+    const auto steps = steps_in(folder.file("storm"));
     REQUIRE(steps.size() == 1);
     CHECK(steps.at(run).servers == std::vector<int>{0, 1, 2});
   }
-}
-
-TEST_CASE("a process that comes when the others of its job have ended logs that it replaces their run, before it does so") {
-  const TempFolder folder;
-  {
-    ServerOf first(folder, 0, 2, {}, false);
-    REQUIRE(first.store(0) == DC_OK);
-  }
-  const int index = GENERATE(0, 1);  // the same one started again, and one that is late
-  const bool same_job = GENERATE(true, false);
-  ServerOf late(folder, index, 2, {}, false, "", same_job ? "local" : "another");
-  REQUIRE(late.plugin->init_code == DC_OK);
-  CHECK(std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")));
-  const auto says_so = [&](int level) {
-    return std::count_if(late.host.lines.begin(), late.host.lines.end(), [&](const auto& line) {
-      return line.first == level && line.second.find("replaces it completely") != std::string::npos;
-    });
-  };
-  CHECK(says_so(index == 1 ? 1 : 2) == (same_job ? 1 : 0));
-  CHECK(says_so(index == 1 ? 2 : 1) == 0);
 }
 
 TEST_CASE(
@@ -320,30 +218,30 @@ TEST_CASE(
     CHECK(std::none_of(lone.host.lines.begin(), lone.host.lines.end(), [](const auto& line) { return line.first <= 1; }));
     REQUIRE(lone.plugin->finalize() == DC_OK);
   }
-  damaris::manifest::Reader reader(folder.file("storm.jsonl"));
+  damaris::manifest::Manifest reader(folder.file("storm"));
   reader.read_on();
   CHECK(reader.damaged().empty());
   CHECK(reader.steps().at(0).complete);
 }
 
-TEST_CASE("a process that comes when the others of its job have ended logs that it begins a later run, one of several warns") {
+TEST_CASE("a process that comes when the others of its job have ended logs that it begins a later run, before it replaces theirs") {
   const TempFolder folder;
-  const int servers = GENERATE(1, 3);
   const bool same_job = GENERATE(true, false);
-  const auto says_so = [&](const ServerOf& server, int level) {
+  const char* const exists = GENERATE("overwrite", "append");
+  const auto says_so = [&](const ServerOf& server) {
     return std::count_if(server.host.lines.begin(), server.host.lines.end(), [&](const auto& line) {
-      return line.first == level && line.second.find("this is a later run") != std::string::npos;
+      return line.first == 1 && line.second.find("this is a later run") != std::string::npos;
     });
   };
   {
-    ServerOf first(folder, 0, servers, {{"exists", "append"}}, false);
+    ServerOf first(folder, 0, 3, {{"exists", exists}}, false);
     REQUIRE(first.store(0) == DC_OK);
-    CHECK(says_so(first, 1) + says_so(first, 2) == 0);
+    CHECK(says_so(first) == 0);
   }
-  ServerOf late(folder, servers - 1, servers, {{"exists", "append"}}, false, "", same_job ? "local" : "another");
+  const ServerOf late(folder, 2, 3, {{"exists", exists}}, false, "", same_job ? "local" : "another");
   REQUIRE(late.plugin->init_code == DC_OK);
-  CHECK(says_so(late, servers == 1 ? 2 : 1) == (same_job ? 1 : 0));
-  CHECK(says_so(late, servers == 1 ? 1 : 2) == 0);
+  CHECK(std::filesystem::exists(folder.file("storm.node7.s0.i0.h5")));
+  CHECK(says_so(late) == (same_job ? 1 : 0));
 }
 
 TEST_CASE("a file in a view's place that no run has created is not replaced: the run does not begin, and the file stays") {
@@ -360,7 +258,7 @@ TEST_CASE("a file in a view's place that no run has created is not replaced: the
                                                    "written by Damaris; move it away"));
   }
   CHECK(content(folder.file(name)) == "<Xdmf>my own</Xdmf>");
-  CHECK_FALSE(std::filesystem::exists(folder.file("storm.jsonl")));
+  CHECK(damaris::manifest::find_logs(folder.path(), "storm").empty());
 }
 
 TEST_CASE("the views of an earlier run are no obstacle, even without any array") {
@@ -374,28 +272,4 @@ TEST_CASE("the views of an earlier run are no obstacle, even without any array")
   }
   ServerOf third(folder, 0, 1, {{"exists", "append"}});
   CHECK(third.plugin->init_code == DC_OK);
-}
-
-TEST_CASE("an overwriting run removes none of the other files that a manifest names") {
-  const TempFolder folder;
-  {
-    ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
-    REQUIRE(keeper.plugin->init_code == DC_OK);
-  }
-  StepEntry step;
-  step.step = 1;
-  step.servers = {0, 1};
-  for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5", "storm.old.s1.i1.h5"}) {
-    folder.write(name, "mine");
-    step.files.push_back({});
-    step.files.back().name = name;
-  }
-  std::ofstream(folder.file("storm.jsonl")) << damaris::manifest::to_json(step).dump() << "\n";
-  ServerOf keeper(folder, 0, 2, {{"exists", "overwrite"}});
-  ServerOf other(folder, 1, 2, {{"exists", "overwrite"}});
-  REQUIRE(other.store(1) == DC_OK);
-  for (const auto& [to, text] : other.host.sent) keeper.plugin->on_message(1, text);
-  REQUIRE(keeper.store(1) == DC_OK);
-  for (const char* name : {"thesis.tex", ".bashrc", "storm.ini", "storm.inp.h5"}) CHECK(content(folder.file(name)) == "mine");
-  CHECK_FALSE(std::filesystem::exists(folder.file("storm.old.s1.i1.h5")));
 }

@@ -193,7 +193,7 @@ void check_case(unsigned seed, dc_type type) {
   std::vector<hsize_t> extents = {1};
   for (int d = 0; d < array.whole.ndims; ++d) extents.push_back(static_cast<hsize_t>(array.whole.extent(d)));
   REQUIRE(master.extents("fields/v") == extents);
-  const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm.jsonl"), {});
+  const damaris::manifest::Verification found = damaris::hdf5::verify(folder.file("storm"), {});
   install_zstd();
   CHECK(found.damaged.empty());
   CHECK(found.partial.empty());

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 
 namespace damaris::test {
 
@@ -18,11 +18,12 @@ inline std::string content(const std::string& path) {
   return text.str();
 }
 
-inline std::map<std::int64_t, manifest::StepEntry> steps_in(const std::string& path) {
-  manifest::Reader reader(path);
-  reader.read_on();
+// The steps of a run with their files.
+inline std::map<std::int64_t, manifest::StepEntry> steps_in(const std::string& basename) {
+  manifest::Manifest manifest(basename);
+  manifest.read_on();
   std::map<std::int64_t, manifest::StepEntry> steps;
-  for (const auto& [number, step] : reader.steps()) steps.emplace(number, reader.with_files(number));
+  for (const auto& [number, step] : manifest.steps()) steps.emplace(number, manifest.with_files(number));
   return steps;
 }
 

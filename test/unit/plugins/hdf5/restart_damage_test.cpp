@@ -73,7 +73,7 @@ TEST_CASE("a file that was replaced after it was read is checked again") {
   CHECK_THAT(later.host.failure, Contains("does not match its checksum"));
 }
 
-TEST_CASE("a damaged line of the manifest is named if the step that it may contain is requested, and later steps are read") {
+TEST_CASE("a damaged line of a log is named if the step that it may contain is requested, and later steps are read") {
   Earlier earlier;
   earlier.record.add_text("{\"step\": 3, \"fil\n");
   earlier.record.add(earlier.step());
@@ -82,7 +82,7 @@ TEST_CASE("a damaged line of the manifest is named if the step that it may conta
   later.reads(question.at({0, 0}));
   question.read.step = 3;
   CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Contains("earlier.jsonl:1: this line is damaged: it is not JSON"));
+  CHECK_THAT(later.host.failure, Contains("s3.jsonl:1: this line is damaged: its checksum does not match"));
 }
 
 TEST_CASE("a step is not read if a damaged line after it may contradict it") {
@@ -92,8 +92,7 @@ TEST_CASE("a step is not read if a damaged line after it may contradict it") {
   Later later(earlier.record, earlier.variables);
   Question<float> question(earlier.variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_IO);
-  CHECK_THAT(later.host.failure,
-             Contains("earlier.jsonl:2: this line is damaged: it is not JSON") && Contains("restore the manifest"));
+  CHECK_THAT(later.host.failure, Contains("s3.jsonl:3: this line is damaged") && Contains("restore the log"));
 }
 
 TEST_CASE("a dataset with extents other than those in the manifest is refused") {

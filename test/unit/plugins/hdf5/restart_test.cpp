@@ -30,6 +30,8 @@ TEST_CASE("an array over two files is put together") {
   manifest::StepEntry step = earlier.step();
   step.files[0].datasets[0].box.low[0] = 6;
   step.files[0].datasets[0].box.high[0] = 12;
+  step.files[0].name = "another.h5";
+  std::filesystem::copy(earlier.fixture.path(4), earlier.fixture.folder.file("another.h5"));
   step.files.insert(step.files.begin(), earlier.step().files[0]);
   earlier.record.add(step);
   Later later(earlier.record, earlier.variables);
@@ -192,7 +194,7 @@ TEST_CASE("a missing run is named with the remedy") {
   Later later(record, variables);
   Question<float> question(variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.read) == DC_E_NOT_STORED);
-  CHECK_THAT(later.host.failure, Contains("no run is recorded in " + record.path()));
+  CHECK_THAT(later.host.failure, Contains("no run is recorded in " + record.basename() + ".g*.jsonl"));
   std::int64_t step = 7;
   CHECK(later.plugin.last_step(nullptr, step) == DC_E_NOT_STORED);
   CHECK(step == 7);
@@ -206,7 +208,7 @@ TEST_CASE("a run whose manifest exists and cannot be opened does not count as mi
   Later later(record, variables);
   Question<float> question(variables[0], 4, {2, 2});
   CHECK(later.plugin.read(question.read) == DC_E_IO);
-  CHECK_THAT(later.host.failure, Contains(record.path() + " cannot be read"));
+  CHECK_THAT(later.host.failure, Contains("cannot be read: cannot look at " + record.path()));
   std::int64_t step = 9;
   CHECK(later.plugin.last_step(nullptr, step) == DC_E_IO);
   CHECK(step == 9);
@@ -232,7 +234,7 @@ TEST_CASE("a missing step is refused, and its neighbours are named") {
     CHECK(later.plugin.read(question.at({0, 0}).read) == DC_E_NOT_STORED);
     return later.host.failure;
   };
-  const std::string start = " is not in " + earlier.record.path() + ": the nearest steps stored are ";
+  const std::string start = " is not in " + earlier.record.basename() + ": the nearest steps stored are ";
   CHECK(sentence_of(5) == "'fields/theta' of step 5" + start + "4 and 9");
   CHECK(sentence_of(3) == "'fields/theta' of step 3" + start + "4");
   CHECK(sentence_of(12) == "'fields/theta' of step 12" + start + "9");
@@ -334,17 +336,13 @@ TEST_CASE("the last step is the last complete one that contains the variable") {
 
 TEST_CASE("a step that not all servers of the run have reported is not complete, and they are named") {
   Earlier earlier;
-  manifest::RunEntry run;
-  run.run = "earlier";
-  run.servers = 3;
-  earlier.record.add_text(manifest::to_json(run).dump() + "\n");
   for (const int server : {0, 1, 2}) {
+    HandLog log(earlier.record.basename(), {1, "node7", server}, 3);
     manifest::StepEntry step = earlier.step();
-    step.servers = {server};
     if (server != 1) step.files.clear();
-    earlier.record.add(step);
+    log.add(step);
     step.step = 9;
-    if (server != 2) earlier.record.add(step);
+    if (server != 2) log.add(step);
   }
   Later later(earlier.record, earlier.variables);
   std::int64_t last = -1;
@@ -352,9 +350,9 @@ TEST_CASE("a step that not all servers of the run have reported is not complete,
   CHECK(last == 4);
   Question<float> question(earlier.variables[0], 9, {2, 4});
   CHECK(later.plugin.read(question.at({6, 0}).read) == DC_E_NOT_STORED);
-  CHECK_THAT(
-      later.host.failure,
-      Catch::EndsWith("elements (6,0) to (7,3) were not stored; the step is not complete; servers that did not report it: 2"));
+  CHECK_THAT(later.host.failure,
+             Catch::EndsWith(
+                 "elements (6,0) to (7,3) were not stored; the step is not complete; servers that did not report it: node7/2"));
 }
 
 TEST_CASE("a run must not replace the files from which it continues") {
@@ -373,9 +371,7 @@ TEST_CASE("a run must not replace the files from which it continues") {
   CHECK(start(folder.file("storm"), "auto").first == DC_E_CONFIG);
   CHECK(start("", "overwrite").first == DC_E_CONFIG);
   CHECK(start("out/", "overwrite").first == DC_E_CONFIG);
-  folder.write("storm.jsonl", "");
-  std::filesystem::create_directory(folder.file("links"));
-  std::filesystem::create_symlink(folder.file("storm.jsonl"), folder.file("links/storm.jsonl"));
+  std::filesystem::create_directory_symlink(folder.path(), folder.file("links"));
   CHECK(start(folder.file("links/storm"), "overwrite").first == DC_E_CONFIG);
   CHECK(start(folder.file("links/storm"), "append").first == DC_OK);
 }

@@ -14,6 +14,7 @@
 #include "plugins/hdf5/views/run_views.hpp"
 #include "support/peak_memory.hpp"
 #include "support/temp_folder.hpp"
+#include "unit/manifest/hand_log.hpp"
 #include "unit/plugins/fake_host.hpp"
 #include "unit/plugins/hdf5/blocks.hpp"
 #include "unit/plugins/hdf5/read_file.hpp"
@@ -33,7 +34,7 @@ Clock::time_point the_time;
 seconds each_look;
 Clock::time_point look() { return the_time += each_look; }
 
-std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
+manifest::StepEntry entry_of(std::int64_t step, std::optional<double> scale = {}) {
   manifest::DatasetEntry dataset;
   dataset.path = dataset.variable = "v";
   dataset.has_position = true;
@@ -46,14 +47,15 @@ std::string line_of(std::int64_t step, std::optional<double> scale = {}) {
   record.files.resize(1);
   record.files[0].name = "storm.node7.s0.i" + std::to_string(step) + ".h5";
   record.files[0].datasets = {dataset};
-  return manifest::to_json(record).dump() + "\n";
+  return record;
 }
 
 struct Views {
   Views() : host(damaris::test::Settings{}, variables) {}
 
-  std::string record() const { return folder.file("storm.jsonl"); }
-  void add_step(std::optional<double> scale = {}) { std::ofstream(record(), std::ios::app) << line_of(steps++, scale); }
+  std::string record() const { return folder.file("storm"); }
+  void add_step(std::optional<double> scale = {}) { add(record(), entry_of(steps++, scale)); }
+  static void add(const std::string& basename, const manifest::StepEntry& step) { HandLog(basename, {1, "node7", 0}, 0).add(step); }
   int complete() const { return ReadFile(folder.file("storm.h5")).attribute<std::int32_t>("/", "complete")[0]; }
   std::size_t shown() const { return ReadFile(folder.file("storm.h5")).extents("v")[0]; }
 
@@ -121,16 +123,17 @@ TEST_CASE("the views are left unchanged while the last update took more than a t
   CHECK(run.shown() == 3);
 }
 
-TEST_CASE("a view whose line finds that the manifest was replaced is finished all the same, and the new manifest is shown next") {
+TEST_CASE("a run that grows while its view is recorded is shown next") {
   Views run;
   each_look = seconds(0);
   std::unique_ptr<RunViews> views;
   bool is_new = false;
-  const auto tell = [&](const manifest::ViewEntry&, const std::function<void()>& put_in_place) {
+  const auto tell = [&](const manifest::ViewEntry&, std::uint64_t shown, const std::function<void()>& put_in_place) {
     if (!std::exchange(is_new, true)) {
+      CHECK(shown == 1);
       run.add_step();
       run.add_step();
-      views->reset();
+      views->manifest_changed();
     }
     put_in_place();
   };
@@ -213,6 +216,8 @@ TEST_CASE("a view whose name another user takes during the run is named with its
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   REQUIRE(::seteuid(0) == 0);
   run.add_step();
+  for (const auto& entry : std::filesystem::directory_iterator(run.folder.path()))
+    REQUIRE(::chown(entry.path().c_str(), kOwn, kOwn) == 0);
   const std::string taken = is_folder ? run.folder.file("storm" + suffix) : run.folder.write("storm" + suffix, "");
   if (is_folder) std::filesystem::create_directory(taken);
   REQUIRE(::chown(taken.c_str(), kOther, kOther) == 0);
@@ -253,11 +258,11 @@ TEST_CASE("the views of a server that finishes first are replaced by those of th
 TEST_CASE("a damaged manifest is logged and does not stop the run") {
   Views run;
   each_look = seconds(0);
-  run.folder.write("storm.jsonl", "no JSON\n");
+  run.folder.write("storm.g1.node7.s0.jsonl", "no JSON\n");
   RunViews views(*run.host.view(), run.record(), kMuch, look);
   update(views);
   REQUIRE(run.host.lines.size() == 1);
-  CHECK_THAT(run.host.lines[0].second, Contains("storm.jsonl:1: this line is damaged: it is not JSON"));
+  CHECK_THAT(run.host.lines[0].second, Contains("storm.g1.node7.s0.jsonl:1: this line is damaged"));
 }
 
 TEST_CASE("half-written views of a killed server are removed at the start, those of others are not") {
@@ -330,8 +335,8 @@ TEST_CASE("a basename that the readers of XDMF cannot open has a master file and
   for (const std::string stem : {"12:30", "a\\b", "St\xc3\xb6rme", " storm"}) {
     Views run;
     each_look = seconds(0);
-    const std::string record = run.folder.file(stem + ".jsonl");
-    std::ofstream(record) << line_of(0);
+    const std::string record = run.folder.file(stem);
+    Views::add(record, entry_of(0));
     RunViews(*run.host.view(), record, kMuch, look).finish();
     CHECK(std::filesystem::exists(run.folder.file(stem + ".h5")));
     CHECK_FALSE(std::filesystem::exists(run.folder.file(stem + ".xmf")));

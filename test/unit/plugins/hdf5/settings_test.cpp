@@ -161,7 +161,7 @@ TEST_CASE("a basename too long for the file system is refused") {
   CHECK_THAT(refusal.sentence, EndsWith("File name too long; choose a shorter basename"));
 }
 
-TEST_CASE("init leaves nothing in the output folder") {
+TEST_CASE("init leaves nothing in the output folder but its log, and the file that names the run") {
   const Fixture run;
   CHECK(run.listing().empty());
 }

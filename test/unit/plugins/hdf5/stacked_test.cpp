@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "manifest/reader.hpp"
+#include "manifest/manifest.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/hdf5/fixture.hpp"
@@ -122,7 +122,7 @@ TEST_CASE("the manifest names the clients of a stack's blocks; it verifies, and 
     add_three(blocks, theta);
     REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
   }
-  manifest::Reader record(folder.file("storm.jsonl"));
+  manifest::Manifest record(folder.file("storm"));
   record.read_on();
   const manifest::StepEntry step = record.with_files(7);
   const manifest::DatasetEntry& stored = step.files.at(0).datasets.at(0);
@@ -131,7 +131,7 @@ TEST_CASE("the manifest names the clients of a stack's blocks; it verifies, and 
   CHECK(stored.blocks == Ints{0, 1, 0});
   CHECK(stored.source == -1);
   CHECK(stored.raw_bytes == 72);
-  const manifest::Verification found = hdf5::verify(folder.file("storm.jsonl"), {});
+  const manifest::Verification found = hdf5::verify(folder.file("storm"), {});
   CHECK(found.damaged.empty());
   CHECK(found.datasets == 1);
   CHECK(read_back<std::int32_t>(folder, theta, 7, {2, 3}, 4, 1) == Ints{7, 8, 9, 10, 11, 12});
@@ -199,7 +199,7 @@ TEST_CASE("property: whatever the number, shape and size of blocks without a pos
       REQUIRE(server.plugin->on_step(blocks.view()) == DC_OK);
       REQUIRE(server.plugin->finalize() == DC_OK);
     }
-    CHECK(hdf5::verify(folder.file("storm.jsonl"), {}).damaged.empty());
+    CHECK(hdf5::verify(folder.file("storm"), {}).damaged.empty());
     for (const Written& one : all) CHECK(read_back<double>(folder, variable, 3, one.extents, one.source, one.block) == one.values);
   }
 }

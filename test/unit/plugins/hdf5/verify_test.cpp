@@ -10,7 +10,7 @@
 
 #include <fstream>
 
-#include "support/manifest_lines.hpp"
+#include "manifest/sealed_line.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
@@ -19,7 +19,7 @@ using damaris::manifest::Verification;
 namespace {
 
 Verification verified(const TempFolder& folder, bool values = true) {
-  return damaris::hdf5::verify(folder.file("storm.jsonl"), {values, {}, {}});
+  return damaris::hdf5::verify(folder.file("storm"), {values, {}, {}});
 }
 
 // Overwrites what first equals `old` in the file, both of one length.
@@ -130,15 +130,15 @@ TEST_CASE("a value that was wrong before the file was written is found although 
     ServerOf server(folder, 0, 1);
     REQUIRE(server.store(1) == DC_OK);
   }
-  std::ifstream in(folder.file("storm.jsonl"));
+  const std::string log = folder.file("storm.g1.node7.s0.jsonl");
+  std::ifstream in(log);
   std::string run, line;
   std::getline(in, run);
   std::getline(in, line);
   damaris::Json json = damaris::Json::parse(line);
-  const std::string after = json["after"];
-  json = damaris::test::whole_line(folder.file("storm.jsonl"), json);
-  json["files"][0]["datasets"][0]["checksum"] = "crc32:00000000";
-  folder.write("storm.jsonl", run + "\n" + damaris::manifest::sealed(json.dump(), after) + "\n");
+  json["files"][0]["checksums"][0] = 0;
+  json.erase("crc32");
+  std::ofstream(log) << run + "\n" + damaris::manifest::sealed(json.dump()) + "\n";
   REQUIRE(verified(folder).damaged.size() == 1);
   CHECK(verified(folder).damaged[0].dataset == "fields/v/0");
   CHECK(verified(folder, false).damaged.empty());
@@ -154,10 +154,9 @@ TEST_CASE("incomplete steps and unrecorded files are reported") {
   folder.write("storm.i2.h5", "");  // of all servers
   folder.write(".storm.node7.s0.i9.h5.tmp.123", "");
   folder.write(".storm.i9.h5.tmp.123", "");
-  folder.write("storm.h5", "");
   const Verification found = verified(folder);
   REQUIRE(found.partial.size() == 1);
-  CHECK(found.partial[0].what == "servers that did not report it: 1");
+  CHECK(found.partial[0].what == "servers that did not report it: 1 (without a log)");
   CHECK(found.not_recorded ==
         std::vector<std::string>{".storm.i9.h5.tmp.123", ".storm.node7.s0.i9.h5.tmp.123", "storm.i2.h5", "storm.node7.s1.i1.h5"});
 }
@@ -172,43 +171,19 @@ TEST_CASE("files of another run whose basename begins with that of this run do n
     folder.write(name, "");
   CHECK(verified(folder).not_recorded ==
         std::vector<std::string>{"storm.12.node7.s0.i2.h5"});  // there is no manifest of such a run
-  CHECK(damaris::hdf5::verify(folder.file("storm.1.jsonl"), {}).not_recorded ==
+  CHECK(damaris::hdf5::verify(folder.file("storm.1"), {}).not_recorded ==
         std::vector<std::string>{".storm.1.node7.s0.i2.h5.tmp.123", "storm.1.node7.s0.i2.h5"});
 }
 
-TEST_CASE("a file that is not in a manifest, or another user's, takes over no files of a run") {
+TEST_CASE("a view whose record is missing is not recorded") {
   const TempFolder folder;
-  {
-    ServerOf server(folder.file("storm"));
-    REQUIRE(server.store(1) == DC_OK);
-  }
-  {
-    ServerOf server(folder.file("storm.node7"));
-    REQUIRE(server.store(1) == DC_OK);
-  }
-  const std::vector<std::string> lost = {"storm.node7.s0.i2.h5"};
-  folder.write(lost[0], "");
-  folder.write("storm.node7.s0.jsonl", "");
+  ServerOf server(folder, 0, 1);
+  REQUIRE(server.store(1) == DC_OK);
+  REQUIRE(server.plugin->finalize() == DC_OK);
+  server.plugin.reset();
   CHECK(verified(folder).not_recorded.empty());
-  CHECK(damaris::hdf5::verify(folder.file("storm.node7.jsonl"), {}).not_recorded == lost);  // not that of step 1, which storm has
-  std::filesystem::remove(folder.file("storm.node7.jsonl"));
-  CHECK(verified(folder).not_recorded == std::vector<std::string>{"storm.node7.node7.s0.i1.h5", lost[0]});
-  std::filesystem::copy(folder.file("storm.jsonl"), folder.file("storm.node7.s0.jsonl"),
-                        std::filesystem::copy_options::overwrite_existing);
-  if (::chown(folder.file("storm.node7.s0.jsonl").c_str(), 65534, 65534) == 0) CHECK(verified(folder).not_recorded.size() == 2);
-}
-
-TEST_CASE("files that servers have noted and server 0 has not recorded yet are distinguished from unknown ones") {
-  const TempFolder folder;
-  ServerOf keeper(folder, 0, 2), other(folder, 1, 2);
-  REQUIRE(keeper.store(1) == DC_OK);
-  REQUIRE(other.store(1) == DC_OK);
-  folder.write("storm.node7.s1.i2.h5", "");
-  const Verification before = verified(folder);
-  CHECK(before.noted == std::vector<std::string>{"storm.node7.s0.i1.h5", "storm.node7.s1.i1.h5"});
-  CHECK(before.not_recorded == std::vector<std::string>{"storm.node7.s1.i2.h5"});
-  for (const auto& [to, text] : other.host.sent) REQUIRE(keeper.plugin->on_message(1, text) == DC_OK);
-  CHECK(verified(folder).noted.empty());
+  replace_bytes(folder.file("storm.g1.node7.s0.jsonl"), "\"storm.xmf\"", "\"storm.xnf\"");
+  CHECK(verified(folder).not_recorded == std::vector<std::string>{"storm.xmf"});
 }
 
 TEST_CASE("files that a later run of the manifest has replaced are reported as such") {
@@ -227,32 +202,32 @@ TEST_CASE("files that a later run of the manifest has replaced are reported as s
   CHECK(found.replaced == std::vector<std::string>{"storm.node7.s0.i2.h5"});
 }
 
-TEST_CASE("a line of the manifest that cannot be read is damage, a truncated one is reported, and the others are checked") {
+TEST_CASE("a line of a log that cannot be read is damage, a truncated one is reported, and the others are checked") {
   const TempFolder folder;
   {
     ServerOf server(folder, 0, 1);
     REQUIRE(server.store(1) == DC_OK);
   }
-  std::ofstream(folder.file("storm.jsonl"), std::ios::app) << "{\"step\":,}\n{\"step\": 3, \"fi";
+  std::ofstream(folder.file("storm.g1.node7.s0.jsonl"), std::ios::app) << "{\"step\":,}\n{\"step\": 3, \"fi";
   const Verification found = verified(folder);
   CHECK(found.steps == 1);
   CHECK(found.files == 1);
   REQUIRE(found.damaged.size() == 1);
-  CHECK(found.damaged[0].what.find("storm.jsonl:6: this line is damaged: its checksum") != std::string::npos);
+  CHECK(found.damaged[0].what.find("storm.g1.node7.s0.jsonl:6: this line is damaged: its checksum") != std::string::npos);
   REQUIRE(found.partial.size() == 1);
   CHECK(found.partial[0].what.find("its last line is cut off") != std::string::npos);
 }
 
-TEST_CASE("a run is found by its basename, manifest, master file or folder; otherwise the existing ones are named") {
+TEST_CASE("a run is found by its basename, one of its files or its folder; otherwise the existing ones are named") {
+  using damaris::manifest::find_run;
   const TempFolder folder;
-  folder.write("storm.jsonl", "");
-  const std::string record = folder.file("storm.jsonl");
-  for (const std::string& run : {record, folder.file("storm"), folder.file("storm.h5"), folder.path().string()})
-    CHECK(damaris::manifest::find_manifest(run) == record);
-  CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.file("strom")), Catch::EndsWith("in its folder there is " + record));
-  folder.write("other.jsonl", "");
-  CHECK_THROWS_WITH(damaris::manifest::find_manifest(folder.path().string()),
-                    Catch::Contains("there are 2 manifests in this folder"));
+  folder.write("storm.g1.n.s0.jsonl", "");
+  const std::string basename = folder.file("storm");
+  for (const char* run : {"storm", "storm.h5", "storm.jsonl", "storm.g1.n.s0.jsonl", "storm.n.s0.i4.h5", ""})
+    CHECK(find_run(*run == '\0' ? folder.path().string() : folder.file(run)) == basename);
+  CHECK_THROWS_WITH(find_run(folder.file("strom")), Catch::EndsWith("in its folder there is a run storm"));
+  folder.write("other.g1.n.s0.jsonl", "");
+  CHECK_THROWS_WITH(find_run(folder.path().string()), Catch::Contains("there are 2 runs in this folder"));
 }
 
 TEST_CASE("servers that store the same elements are named, unless these have the same values or are a shared face") {

@@ -43,7 +43,7 @@ Slots after_steps(int index, int count, const std::vector<double>& times, double
 // Servers whose messages go to each other when deliver() is called.
 struct Servers {
   Servers(int count, int writers, std::int64_t timeout_ms = 1'000'000) {
-    Settings settings;
+    damaris::hdf5::Settings settings;
     settings.writers = writers;
     settings.turn_timeout_ms = timeout_ms;
     for (int index = 0; index < count; ++index) {
@@ -143,6 +143,7 @@ TEST_CASE("at most the allowed number of servers write at a time, in the order o
 
 TEST_CASE("a server releases its turn as soon as its step is stored") {
   const damaris::test::TempFolder folder;
+  const damaris::test::ServerOf first(folder, 0, 2);
   damaris::test::ServerOf server(folder, 1, 2, {{"schedule", "coordinated"}, {"turn-timeout-ms", "999999999"}});
   const auto turns = [&] {
     std::vector<std::string> said;

@@ -1,0 +1,188 @@
+#include "start.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/base/failure.hpp"
+#include "core/base/json.hpp"
+#include "manifest.hpp"
+#include "records.hpp"
+#include "start_lock.hpp"
+
+namespace damaris::manifest {
+namespace {
+
+constexpr std::chrono::milliseconds kRecoveryWait{30'000};
+
+Error earlier_run(const FileNames& names) {
+  return Error(DC_E_NO_OUTPUT,
+               "'" + names.of_run("") +
+                   "' has an earlier run and exists=\"refuse\"; move its files away, choose another basename, or use "
+                   "exists=\"overwrite\" or \"append\"");
+}
+
+Error unended_run(const FileNames& names) {
+  return Error(DC_E_NO_OUTPUT,
+               "'" + names.of_run("") +
+                   "' has an earlier run that has not ended: it was killed, or lost clients; to keep what it has "
+                   "stored, go on with exists=\"append\", or choose another basename; exists=\"overwrite\" removes it");
+}
+
+Error living_run(const std::string& log) {
+  return Error(DC_E_NO_OUTPUT, "'" + log +
+                                   "' is the log of another run, which is still running; wait for its end, or choose another "
+                                   "basename; if this process belongs to that run, set DAMARIS_JOB to the same name in all of its "
+                                   "processes");
+}
+
+std::string path_of(const FileNames& names, const LogName& log) { return names.folder() + "/" + log.of(names.stem()); }
+
+// What the first record of a log says; nothing if it is damaged.
+std::optional<RunEntry> run_in(const FileNames& names, const LogName& log) {
+  LogReader reader(path_of(names, log), log);
+  reader.was_replaced();
+  for (LogRecord& record : reader.read_on(1))
+    if (auto* const run = std::get_if<RunEntry>(&record)) return std::move(*run);
+  return std::nullopt;
+}
+
+// The generation of the processes of this run that live; 0 if there are none. Throws if another run lives.
+std::int64_t living_generation(const FileNames& names, const RunEntry& run, const std::vector<LogName>& logs) {
+  for (const LogName& log : logs) {
+    if (log.generation != logs.back().generation || holder_of(path_of(names, log)) != Holder::alive) continue;
+    const std::optional<RunEntry> its = run_in(names, log);
+    if (!its || its->identity != run.identity) throw living_run(path_of(names, log));
+    return log.generation;
+  }
+  return 0;
+}
+
+void check_earlier(const FileNames& names, Existing existing) {
+  if (existing == Existing::append || existing == Existing::overwrite) return;
+  Manifest earlier(names.of_run(""), Manifest::kAll, true);
+  earlier.read_on();
+  if (earlier.steps().empty() && earlier.damaged().empty()) return;
+  if (existing == Existing::refuse) throw earlier_run(names);
+  if (!earlier.has_ended()) throw unended_run(names);
+}
+
+Started open_log(const FileNames& names, const RunEntry& run, LogName name) {
+  Started started;
+  started.name = std::move(name);
+  started.log = std::make_unique<Log>(path_of(names, started.name));
+  started.came_back = !started.log->is_empty();
+  started.log->append(started.came_back ? back_record(run) : run_record(run, started.name));
+  return started;
+}
+
+Started begin(const FileNames& names, const RunEntry& run, LogName own, Existing existing, std::chrono::milliseconds timeout) {
+  const StartLock lock(names, timeout);
+  if (!lock.has_locks() && run.apart)
+    throw Failure("cannot lock " + names.hidden(".lock") + ", as servers without MPI must to share a manifest", ENOLCK);
+  const std::vector<LogName> logs = find_logs(names.folder(), names.stem(), true);
+  Begun begun = {run.identity, own, ""};
+  try {
+    if (own.generation = living_generation(names, run, logs); own.generation > 0) return open_log(names, run, own);
+    check_earlier(names, existing);
+    own.generation = logs.empty() ? 1 : logs.back().generation + 1;
+    Started started = open_log(names, run, own);
+    if (started.came_back)
+      throw Error(DC_E_NO_OUTPUT,
+                  "'" + started.log->path() +
+                      "' is the log of an earlier run, but not shown as a file of this user in its folder: make that "
+                      "readable, or choose another basename");
+    started.began = true;
+    started.follows = !logs.empty() && run_in(names, logs.back()).value_or(RunEntry{}).identity == run.identity;
+    begun.log = own;
+    lock.name(begun);
+    return started;
+  } catch (const std::exception& error) {
+    begun.refused = error.what();
+    const std::optional<Begun> before = lock.begun();
+    const bool another_lives =
+        before && before->identity != run.identity && holder_of(path_of(names, before->log)) == Holder::alive;
+    if (!run.apart && !another_lives) lock.name(begun);  // so that the others do not wait
+    throw;
+  }
+}
+
+Started wait_for_begun(const FileNames& names, const RunEntry& run, LogName own, std::chrono::milliseconds timeout) {
+  for (const Deadline deadline = Deadline::after_ms(timeout.count());; std::this_thread::sleep_for(kLookEvery)) {
+    const std::optional<Begun> begun = begun_in(names);
+    if (begun && begun->identity == run.identity) {
+      if (!begun->refused.empty()) throw Error(DC_E_NO_OUTPUT, "server 0 could not begin the manifest: " + begun->refused);
+      return open_log(names, run, {begun->log.generation, own.host, own.server});
+    }
+    if (deadline.passed() &&
+        holder_of(names.hidden(".lock")) != Holder::alive)  // else server 0 reads the manifests of earlier runs
+      throw Error(DC_E_NO_OUTPUT, "server 0 has not begun the manifest of '" + names.of_run("") + "' within " +
+                                      std::to_string(timeout.count()) +
+                                      " ms: see its messages, and whether all nodes see the same folder");
+  }
+}
+
+}  // namespace
+
+Started start(const FileNames& names, const RunEntry& run, LogName own, Existing existing, bool waits,
+              std::chrono::milliseconds timeout) {
+  return waits ? wait_for_begun(names, run, std::move(own), timeout) : begin(names, run, std::move(own), existing, timeout);
+}
+
+std::optional<std::set<std::int64_t>> steps_of_life(const std::string& path, const LogName& log, const std::string& regions) {
+  std::optional<std::set<std::int64_t>> steps;
+  bool is_it = false;
+  LogReader reader(path, log);
+  reader.was_replaced();
+  for (std::vector<LogRecord> records; !(records = reader.read_on(1024)).empty();)
+    for (const LogRecord& record : records) {
+      const auto* const run = std::get_if<RunEntry>(&record);
+      const auto* const back = std::get_if<BackRecord>(&record);
+      if (run != nullptr || back != nullptr) is_it = (run != nullptr ? run->regions : back->regions) == regions;
+      if (is_it && !steps) steps.emplace();
+      if (const auto* const step = std::get_if<StepRecord>(&record); step != nullptr && is_it) steps->insert(step->step.step);
+    }
+  return steps;
+}
+
+// A server that died before it had a log gets one in the run of the others. So does one of a run without any, as at another basename.
+Started start_recovery(const FileNames& names, const RunEntry& run, LogName own) {
+  std::vector<LogName> logs = find_logs(names.folder(), names.stem(), true);
+  const auto is_its = [&](const LogName& log) { return log.host == own.host && log.server == own.server; };
+  std::stable_partition(logs.begin(), logs.end(), is_its);
+  std::optional<LogName> found, others;
+  for (const LogName& log : logs) {
+    if (found && !is_its(log)) break;
+    if (run.regions.empty() || !steps_of_life(path_of(names, log), log, run.regions)) continue;
+    (log.server == own.server ? found : others) = log;
+  }
+  if (found) {
+    Started started;
+    started.name = *found;
+    started.log = std::make_unique<Log>(path_of(names, *found));
+    return started;
+  }
+  if (others) return open_log(names, run, {others->generation, own.host, own.server});
+  if (logs.empty()) return begin(names, run, std::move(own), Existing::append, kRecoveryWait);
+  throw Error(DC_E_NO_OUTPUT,
+              "'" + names.of_run("") +
+                  "' has the manifest of another run, with whose files the recovered ones would be mixed; recover to "
+                  "another place (damaris recover --basename)");
+}
+
+Holder holder_of_run(const std::vector<std::string>& logs) {
+  Holder all = Holder::none;
+  for (const std::string& log : logs) {
+    const Holder one = holder_of(log);
+    if (one == Holder::alive) return one;
+    if (one == Holder::unknown) all = one;
+  }
+  return all;
+}
+
+}  // namespace damaris::manifest

@@ -1,0 +1,58 @@
+// The start of a server's log: which run of the basename it belongs to. The first server of a run begins it, with the next generation, and
+// names it in "<folder>/.<basename>.lock"; the others find it there.
+// Used by: writer.hpp, on the server's work thread.
+// Before it: output_folder.hpp. After it: the log, to which writer.hpp adds.
+#pragma once
+
+#include <damaris/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "entries.hpp"
+#include "log.hpp"
+#include "log_names.hpp"
+#include "output_folder.hpp"
+
+namespace damaris::manifest {
+
+// What happens to an earlier run of the same basename.
+enum class Existing {
+  automatic,  // as overwrite if the last run has ended; else the start fails
+  overwrite,  // its files are removed when this run stores its first step
+  refuse,     // the start fails
+  recover,    // it is this run: recovery adds the steps of its dead server. Not in the XML
+  append      // it stays, except for steps from the first one that this run stores
+};
+
+struct Started {
+  std::unique_ptr<Log> log;
+  LogName name;
+  bool began = false;      // the run
+  bool came_back = false;  // this server into it
+  bool follows = false;    // a run of the same processes that has ended
+};
+
+// `run`: its identity is the same in all processes of the run. `own`: host and index of this server. `waits`: another server begins the run;
+// else this one does, unless it is there. Waits up to `timeout` for other processes that start.
+// Throws damaris::Error(DC_E_NO_OUTPUT) if an earlier run is in the way, or another one goes on, or the run has begun nowhere; Failure.
+Started start(const FileNames& names, const RunEntry& run, LogName own, Existing existing, bool waits,
+              std::chrono::milliseconds timeout);
+
+// The log of the dead server whose regions `run` names, to add to. Throws damaris::Error(DC_E_NO_OUTPUT) if there is none, or the server
+// lives; Failure.
+Started start_recovery(const FileNames& names, const RunEntry& run, LogName own);
+
+// The steps that the log says of the life of its server that had these regions: it may have come back since, or before.
+// Nothing if it says nothing of it. Throws Failure, damaris::Error(DC_E_VERSION).
+std::optional<std::set<std::int64_t>> steps_of_life(const std::string& path, const LogName& log, const std::string& regions);
+
+// Whether a process of the run lives.
+Holder holder_of_run(const std::vector<std::string>& logs);
+
+}  // namespace damaris::manifest
