@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 #include "core/base/failure.hpp"
 #include "core/base/json.hpp"
@@ -33,9 +34,11 @@ bool may_pass(int error) { return error == EIO || error == ESTALE || error == ET
 
 // The number of the record; 0 for a line that is damaged.
 std::uint64_t number_of(const std::string& line) {
-  if (!is_whole(line)) return 0;
-  const Json json = Json::parse(head_of(line), nullptr, false);
-  return json.is_object() && json.contains("n") && json["n"].is_number_unsigned() ? json["n"].get<std::uint64_t>() : 0;
+  constexpr std::string_view kStart = R"({"n":)";
+  std::uint64_t n = 0;
+  if (line.size() > kStart.size() && line.compare(0, kStart.size(), kStart) == 0 && is_whole(line))
+    std::from_chars(line.data() + kStart.size(), line.data() + line.size(), n);
+  return n;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ THETA = np.fromfunction(lambda z, y, x: 100 * z + 10 * y + x, (2, 3, 6), dtype="
 def sample(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
     subprocess.run([os.environ["DAMARIS_WRITE_SAMPLE"]], cwd=folder, check=True)
-    assert [entry.name for entry in folder.glob("*.*") if entry.suffix != ".unrecorded"] == [NAME]
+    assert [entry.name for entry in folder.glob("*.i*.h5")] == [NAME]
     return folder / NAME
 
 

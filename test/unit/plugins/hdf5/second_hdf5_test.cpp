@@ -46,6 +46,7 @@ int store_with(int scope, const TempFolder& folder) {
 // What writes files of several servers has to share the program's MPI, so it cannot have a scope of its own. 0 when it refuses.
 int share_with(int scope, const TempFolder& folder) {
   FakeHost host(Settings{{"basename", folder.file("storm")}, {"files", "single"}}, {variable_info(0, "v", DC_INT32, 1)});
+  host.place(0, 1);
   void* state = nullptr;
   const int code = load_plugin("hdf5", scope)->init(host.view(), &state);
   std::printf("%s\n", host.failure.c_str());
