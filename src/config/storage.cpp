@@ -7,8 +7,6 @@
 #include "core/base/format.hpp"
 #include "core/base/text.hpp"
 #include "plugins/hdf5/attributes/attributes.hpp"
-#include "plugins/hdf5/attributes/type_message.hpp"
-#include "plugins/hdf5/attributes/values.hpp"
 
 namespace damaris::config {
 namespace {
@@ -269,10 +267,23 @@ std::string checked_value(Build& build, const Attribute& attribute, const hdf5::
   return attribute.value;
 }
 
+// The header of an HDF5 dataset has the type of its elements in a message of at most 64 KiB.
+constexpr std::uint64_t kMostMessageBytes = 65'535, kMessageBytes = 8;  // the latter without members
+
+// The number of bytes that HDF5 needs for an offset in an element of this size.
+std::uint64_t offset_bytes(std::uint64_t element_bytes) { return element_bytes < 256 ? 1 : 1 + offset_bytes(element_bytes >> 8); }
+
+// What a member adds, as encoded since HDF5 1.8.
+std::uint64_t member_message_bytes(std::string_view name, dc_type type, bool is_array, std::uint64_t element_bytes) {
+  const bool real = type == DC_FLOAT32 || type == DC_FLOAT64;
+  const std::uint64_t one = type == DC_CHAR ? 8 : real ? 20 : 12, array = is_array ? 13 : 0;
+  return name.size() + 1 + offset_bytes(element_bytes) + array + one;
+}
+
 std::uint64_t message_bytes(const model::Compound& compound) {
-  std::uint64_t bytes = hdf5::kTypeMessageBytes;
+  std::uint64_t bytes = kMessageBytes;
   for (const model::Field& field : compound.fields)
-    bytes += hdf5::member_message_bytes(field.name, field.type, field.count > 1, compound.size_bytes);
+    bytes += member_message_bytes(field.name, field.type, field.count > 1, compound.size_bytes);
   return bytes;
 }
 
@@ -287,13 +298,13 @@ void check_types(Build& build) {
   if (model.layouts.empty()) return;  // already reported, if there is a variable
   for (std::size_t i = 0; i < model.compounds.size(); ++i) {
     const std::uint64_t bytes = message_bytes(model.compounds[i]);
-    if (bytes <= hdf5::kMostMessageBytes || !is_stored(model, i)) continue;
+    if (bytes <= kMostMessageBytes || !is_stored(model, i)) continue;
     for (const Element* type : build.all("type"))
       if (type->value("name") == model.compounds[i].name)
         build.problems.add(type->where,
                            format("type '{}' needs {} bytes in the header of a dataset, where HDF5 has room for {}; give it fewer "
                                   "fields or shorter names, make fields of one type an array with count, or set store=\"false\"",
-                                  type->value("name"), bytes, hdf5::kMostMessageBytes));
+                                  type->value("name"), bytes, kMostMessageBytes));
   }
 }
 

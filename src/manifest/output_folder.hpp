@@ -12,7 +12,7 @@ namespace damaris::manifest {
 // What helps where something is in the way of a file of the run, as the end of a sentence.
 inline constexpr char kOtherBasename[] = "choose another basename";
 
-// <folder>/<stem><part>.i<step>.h5, where <part> is .<host>.s<server>, .g<group> or empty (name_part of shared/agreement.hpp).
+// <folder>/<stem><part>.i<step>.h5, where <part> is .<host>.s<server>, .g<group> or empty (name_part of shared/team.hpp).
 class FileNames {
  public:
   // `basename` is relative to the current working directory; a later change of directory does not affect the names.

@@ -1,6 +1,6 @@
 // Finds the stored datasets that hold a requested block, and detects missing elements: boxes of the manifest, no HDF5.
 // Used by: restart on the server's work thread.
-// Before it: a step of the manifest, and the request. After it: dataset_reader.hpp reads each part.
+// Before it: a step of the manifest, and the request. After it: restart_reader.hpp reads each part.
 #pragma once
 
 #include <damaris/plugin.h>

@@ -16,7 +16,7 @@
 #include "manifest/manifest.hpp"
 #include "manifest/records.hpp"
 #include "manifest/sealed_line.hpp"
-#include "plugins/hdf5/restart/dataset_reader.hpp"
+#include "plugins/hdf5/restart/restart_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 
 using namespace damaris;

@@ -11,7 +11,7 @@
 #include "mpi/placement.hpp"
 #include "plugins/hdf5/file/handle.hpp"
 #include "plugins/hdf5/settings/settings.hpp"
-#include "plugins/hdf5/shared/offer.hpp"
+#include "plugins/hdf5/shared/shared_layout.hpp"
 
 using namespace damaris;
 using fuzz::require;

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
 #include "file/new_dataset.hpp"
 #include "manifest/output_folder.hpp"
@@ -98,6 +100,35 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
         found + " and exists=\"refuse\"; move them away, choose another basename or use exists=\"overwrite\" or \"append\"");
   const std::string line = "hdf5: " + found + "; they will be removed when this run stores its first step";
   host.log(host.self, 1, line.c_str());
+}
+
+std::string remedy_for(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free space there";
+    case EFBIG:
+      return "raise the limit of a file's size (ulimit -f), or write smaller files";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit of open files (ulimit -n)";
+    case ENOENT:
+      return "restore the output folder, which existed at start-up";
+    case EEXIST:
+      return "move that file away, or use exists=\"overwrite\"";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "make the output folder writable";
+    case kTakenByOther:
+      return "have it removed, or choose a basename in a folder of your own";
+    case EBADF:
+      return "let the program and its plugins close only descriptors that they have opened";
+    case kNoRemedy:
+      return "nothing of it is stored";
+    default:
+      return "check that file system";
+  }
 }
 
 }  // namespace damaris::hdf5

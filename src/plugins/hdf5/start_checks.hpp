@@ -1,5 +1,6 @@
-// The storage's checks at start-up, and its warnings about the folder, the chunks and the threads.
-// Used by: storage.cpp, at its start.
+// The storage's checks at start-up, its warnings about the folder, the chunks and the threads, and what helps against a failure of the file
+// system.
+// Used by: storage.cpp.
 // Before it: the settings. After it: a storage whose names, types and folder are valid.
 #pragma once
 
@@ -27,5 +28,9 @@ void check_earlier_files(const dc_host_t& host, const Settings& settings, const 
 void clean_up(const dc_host_t& host, const manifest::FileNames& names);
 
 void warn_of_cut_chunks(const dc_host_t& host, MemoryBound memory);
+
+// What a user can do about an error of the file system that keeps a step from being stored. `error`: errno, or a code of
+// core/base/failure.hpp. Returns the end of a sentence, without a full stop.
+std::string remedy_for(int error);
 
 }  // namespace damaris::hdf5

@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "layout/hidden_values.hpp"
+#include "layout/place_warnings.hpp"
 #include "manifest/output_folder.hpp"
-#include "remedy.hpp"
-#include "shared/agreement.hpp"
+#include "shared/team.hpp"
 #include "start_checks.hpp"
 #include "views/run_views.hpp"
-#include "write/block_check.hpp"
+#include "write/step_file.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -156,7 +155,7 @@ int Storage::refused(const std::string& why) {
   return DC_REFUSED;
 }
 
-// Returns DC_OK if the step is written and only its line is due, DC_AGAIN, DC_WAIT or DC_REFUSED if it is not written yet, else like
+// Returns DC_OK if the step is written and only its record is due, DC_AGAIN, DC_WAIT or DC_REFUSED if it is not written yet, else like
 // abandon().
 int Storage::try_to_write(const dc_step_t& step, Instant now) {
   if (!current_->file) {

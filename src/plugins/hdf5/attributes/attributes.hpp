@@ -1,12 +1,16 @@
-// The attributes of <hdf5>, defined once: valid values, defaults, and what they exclude.
+// The attributes of <hdf5>, defined once: valid values, defaults, and what they exclude; and parsers for those with a grammar, the list of
+// filters and the basename.
 // Used by: config, at start-up and in `damaris check`, and the plugin's settings. Needs neither HDF5 nor Xerces-C.
 // Before it: config-schemas/damaris.xsd, which a test compares with this table. After it: config/storage.cpp checks, settings.hpp reads.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace damaris::hdf5 {
 
@@ -101,5 +105,23 @@ constexpr int choice_of(const StorageAttribute& attribute, std::string_view valu
     if (!value.empty() && attribute.choices[i] == value) return static_cast<int>(i);
   return -1;
 }
+
+struct Filter {
+  enum Kind { shuffle, deflate } kind;
+  unsigned level;  // of deflate, 0 to 9
+};
+
+struct FilterProblem {
+  std::size_t at;       // byte offset in the text
+  std::string why;      // with the remedy
+  std::string unknown;  // the unknown filter's name; empty: another problem
+};
+using Wrong = std::function<void(const FilterProblem&)>;
+
+// Parses "shuffle, deflate:LEVEL"; an empty text means no filters. Calls `wrong` for each invalid word, and skips it.
+std::vector<Filter> parse_filters(const std::string& text, const Wrong& wrong);
+
+// Why `value` is invalid as a basename, with the remedy; "" if it is valid.
+std::string basename_problem(const std::string& value);
 
 }  // namespace damaris::hdf5

@@ -122,15 +122,6 @@ hid_t driver_id() {
   return id;
 }
 
-}  // namespace
-
-void use_target(const Properties& access, WriteTarget& target) {
-  const Info info = {&target};
-  checked(H5Pset_driver(access.id(), driver_id(), &info), "set the file's driver");
-}
-
-namespace {
-
 constexpr hsize_t kAlignedFrom = hsize_t{256} << 10, kPage = 4096;  // bytes
 
 Properties access_properties(WriteTarget& target) {
@@ -140,7 +131,8 @@ Properties access_properties(WriteTarget& target) {
   checked(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG), "set the file's close degree");
   // The kernel copies whole pages faster.
   checked(H5Pset_alignment(access.id(), kAlignedFrom, kPage), "set the file's alignment");
-  use_target(access, target);
+  const Info info = {&target};  // it must outlive them
+  checked(H5Pset_driver(access.id(), driver_id(), &info), "set the file's driver");
   return access;
 }
 

@@ -1,6 +1,6 @@
 // An output file as HDF5 sees it: HDF5 writes it through a virtual file driver to a WriteTarget.
 // Used by: the hdf5 plugin, on the server's work thread.
-// Before it: output_file.hpp, which created the file. After it: dataset_writer.hpp, labels.hpp; write_target.hpp.
+// Before it: output_file.hpp, which created the file. After it: new_dataset.hpp, dataset_writer.hpp; write_target.hpp.
 #pragma once
 
 #include <string>
@@ -10,10 +10,7 @@
 
 namespace damaris::hdf5 {
 
-// Files opened with these access properties write to `target`, which must outlive them. The file has the ordinary format: any driver can
-// open it.
-void use_target(const Properties& access, WriteTarget& target);
-
+// The file has the ordinary format: any driver can open it.
 class Hdf5File {
  public:
   enum class Mode { create, open };

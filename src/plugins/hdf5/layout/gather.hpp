@@ -1,6 +1,6 @@
 // Provides the elements of a box contiguously: in place in the region, or gathered from several blocks.
 // Used by: the hdf5 plugin, on the server's work thread.
-// Before it: pieces.hpp, which assigns parts of blocks to datasets. After it: dataset_writer.hpp, chunk_writer.hpp.
+// Before it: pieces.hpp, which assigns parts of blocks to datasets. After it: dataset_writer.hpp.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,35 @@
-// Decides which datasets the file of a step has: whole arrays, boxes of them, or one per source.
+// Decides which datasets the file of a step has: whole arrays, boxes of them, or one per source. Joins the blocks of a variable into as few
+// boxes as possible.
 // Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the step's views. After it: dataset_writer.hpp, which writes each piece.
 #pragma once
 
 #include <damaris/plugin.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "core/base/box.hpp"
+#include "core/base/observed.hpp"
 
 namespace damaris::hdf5 {
+
+// The part of a block that is kept; `block` is its index in the argument of join().
+struct Tile {
+  std::size_t block = 0;
+  Box box;
+};
+
+// A box and the tiles that fill it, without overlaps or holes, in block order.
+struct JoinedBox {
+  Box box;
+  std::vector<Tile> tiles;
+};
+
+// If blocks overlap, the earlier one wins, so staggered faces come from the lower source. Empty blocks are ignored. A union that is a box
+// becomes one box; any other, several boxes, sorted by their low corners. The result depends only on the argument.
+std::vector<JoinedBox> join(const std::vector<Box>& blocks);
 
 // A part of a block, in the coordinates of the piece; in a stack, the whole block, with extent 1 in the first dimension. `block` is a view,
 // valid during the callback.
@@ -49,5 +68,24 @@ Box in_memory(const Piece& piece, const Part& part);
 // The pieces of all variables of the step, by descending priority, then in the order of the step. A variable is joined if all its blocks
 // have a position, and stacked if none has one and all are small and have the same shape.
 std::vector<Piece> pieces_of(const dc_step_t& step);
+
+// Runs the work on a dataset, which a recorder sees as one call, with the clients' blocks that it stores. `pieces`: `count` of them, of one
+// dataset of this variable. Throws what `body` throws.
+template <class Body>
+void observe_pieces(const Piece* pieces, std::size_t count, const dc_variable_info_t& variable, std::int64_t step, Body&& body) {
+  if (find_recorder() == nullptr) return body();
+  std::vector<trace::BlockKey> blocks;
+  std::uint64_t bytes = 0;
+  for (const Piece* piece = pieces; piece != pieces + count; ++piece)
+    for (const Part& part : piece->parts) {
+      const std::uint64_t mine = static_cast<std::uint64_t>(volume(part.box)) * variable.element_bytes;
+      blocks.push_back({part.block->source, part.block->block, mine});
+      bytes += mine;
+    }
+  observed({"write_dataset", "variable", variable.path, step, bytes, blocks.data(), blocks.size()}, [&] {
+    body();
+    return 0;
+  });
+}
 
 }  // namespace damaris::hdf5

@@ -1,20 +1,65 @@
-// Reads the data of an earlier run, for clients that continue it.
+// Reads the data of an earlier run, for clients that continue it, and tells in the server's log how far it is when that takes long.
 // Used by: the hdf5 plugin's on_read and on_last_step, on the server's work thread; each server reads independently.
 // Before it: the manifest and the files of the run named by restart="...". After it: the block of the requesting client.
 #pragma once
 
 #include <damaris/plugin.h>
+
 #include <sys/types.h>
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
+#include "../file/handle.hpp"
+#include "../layout/gather.hpp"
+#include "core/base/clock.hpp"
 #include "manifest/manifest.hpp"
-#include "read_progress.hpp"
+#include "manifest/stored_parts.hpp"
 
 namespace damaris::hdf5 {
+
+// Tells what a client reads and how far it is, in a line every ten seconds.
+class ReadProgress {
+ public:
+  using Log = std::function<void(const std::string&)>;
+  explicit ReadProgress(Log log = {}, Clock::duration interval = std::chrono::seconds(10))
+      : log_(std::move(log)), interval_(interval) {}
+
+  // A request: it goes on with the one before if that was of the same client for the same variable and step.
+  void begin(const dc_read_t& read, Instant now);
+  // So many bytes of the request, or of a file that is checked before it is read, are done.
+  void took(std::uint64_t bytes, Instant now);
+  void checks(const std::string& file, std::uint64_t done, std::uint64_t bytes, Instant now);
+
+ private:
+  void tell(const std::string& how_far, Instant now);
+
+  Log log_;
+  Clock::duration interval_;
+  std::tuple<std::uint32_t, std::int64_t, std::int32_t> what_ = {0, -1, -1};  // variable, step, client
+  std::string name_;
+  Instant begun_ = {}, told_ = {}, last_ = {};
+  std::uint64_t bytes_ = 0;
+};
+
+// Reads a box of one stored dataset into a box of memory, with the values that the simulation wrote.
+class DatasetReader {
+ public:
+  // `path`: of the file. Throws Failure if it cannot be opened as HDF5.
+  explicit DatasetReader(const std::string& path);
+
+  // Fills the part's box of `to`, an array in the part's coordinates. Throws Failure, or damaris::Error: DC_E_TYPE if the element type differs,
+  // DC_E_IO if the extents differ from the manifest.
+  void read(const manifest::StoredPart& part, const dc_variable_info_t& variable, const Array& to) const;
+
+ private:
+  File file_;
+};
 
 class RestartReader {
  public:

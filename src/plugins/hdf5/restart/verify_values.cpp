@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "stored_layout.hpp"
 #include "stored_values.hpp"
 
 namespace damaris::hdf5 {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "../file/new_dataset.hpp"
+
 namespace damaris::hdf5 {
 namespace {
 

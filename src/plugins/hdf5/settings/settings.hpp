@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "../attributes/attributes.hpp"
-#include "../write/fill.hpp"
 #include "manifest/writer.hpp"
 
 namespace damaris::hdf5 {

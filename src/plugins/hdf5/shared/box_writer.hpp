@@ -1,18 +1,51 @@
-// Writes one server's part of a shared file, box by box; collectively where HDF5 requires it.
-// Used by: the hdf5 plugin, on the server's work thread; collective over the group.
-// Before it: dataset_creator.hpp, which created the datasets. After it: the manifest records what each server wrote.
+// Writes a shared file: the leader of the group creates its groups, datasets and attributes, each server writes its part, box by box,
+// collectively where HDF5 requires it, and the leader completes the file.
+// Used by: the hdf5 plugin, on the server's work thread.
+// Before it: shared_layout.hpp, output_file.hpp. After it: the file is published, and the manifest records what each server wrote.
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "../file/new_dataset.hpp"
 #include "../layout/gather.hpp"
-#include "dataset_creator.hpp"
+#include "core/base/output_file.hpp"
 #include "manifest/entries.hpp"
+#include "shared_layout.hpp"
 #include "team.hpp"
 
 namespace damaris::hdf5 {
+
+// Properties of a dataset's values, computed by the members.
+struct Found {
+  std::optional<double> min, max;
+  std::optional<double> largest_error;
+};
+void merge(Found& into, const Found& other);
+
+// One server alone creates the file, so that a refusal of the file system is detected before the others begin: HDF5 does not survive a
+// write error while several servers have the file open.
+class DatasetCreator {
+ public:
+  DatasetCreator(const dc_host_t& host, const Group& group, const std::vector<Filter>& filters)
+      : host_(host), group_(group), filters_(filters) {}
+
+  // Creates and labels all datasets; preallocates the space of their values. Throws Failure.
+  void make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const;
+  // Adds attributes that are known only when the values are written; releases unused space. Throws Failure.
+  void label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const;
+
+ private:
+  void label_file(hid_t file, std::int64_t step, const SharedLayout& layout) const;
+  Dataset create(hid_t file, const SharedDataset& dataset) const;
+  void reserve(const OutputFile& output, const SharedLayout& layout) const;
+
+  const dc_host_t& host_;
+  Group group_;
+  const std::vector<Filter>& filters_;
+};
 
 struct SharedFile {
   std::string path;

@@ -1,6 +1,6 @@
 // Writes the shared files of a group of servers: one for each step of which a server has data.
 // Used by: the hdf5 plugin, on the server's work thread; collective over the group.
-// Before it: agreement.hpp, which brings all servers of the group to the same step. After it: the manifest.
+// Before it: team.hpp, which brings all servers of the group to the same step. After it: the manifest.
 #pragma once
 
 #include <damaris/plugin.h>

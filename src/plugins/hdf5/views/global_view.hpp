@@ -15,6 +15,24 @@
 
 namespace damaris::hdf5 {
 
+// Whether the parts of a variable have a common type, scale and offset, as a single array requires. A part without elements has no constraints, one without finite values fits any scale and offset, and one of zeros any scale.
+class CommonScaling {
+ public:
+  // Both belong to the manifest, which must outlive this object.
+  void add(const manifest::FileEntry& file, const manifest::DatasetEntry& dataset);
+
+  // A clause with the reason why there is no common scaling; "" if there is one.
+  const std::string& obstacle() const { return obstacle_; }
+  // The common values; none if the parts are not of 16 bits.
+  std::optional<double> scale() const { return part_ == nullptr ? std::nullopt : part_->scale; }
+  std::optional<double> offset() const { return part_ == nullptr ? std::nullopt : part_->offset; }
+
+ private:
+  const manifest::FileEntry* file_ = nullptr;
+  const manifest::DatasetEntry* part_ = nullptr;  // the most restrictive one
+  std::string obstacle_;
+};
+
 using Steps = std::map<std::int64_t, manifest::StepEntry>;
 
 // The steps in which a variable was stored. Variables with the same steps share an axis.

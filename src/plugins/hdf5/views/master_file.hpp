@@ -1,6 +1,7 @@
-// The master file of a run: each variable as one array over all files and steps, as virtual datasets.
+// The master file of a run: each variable as one array over all files and steps, as virtual datasets, whose dimensions have names for h5py,
+// netCDF and xarray.
 // Used by: the hdf5 plugin on the work thread of the server that writes the views.
-// Before it: global_view.hpp. After it: xarray, h5py, h5dump. docs/file-format.md describes its contents.
+// Before it: global_view.hpp. After it: xarray, h5py, h5dump; the high-level library of HDF5. docs/file-format.md describes its contents.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
 #include "core/base/output_file.hpp"
 #include "global_view.hpp"

@@ -171,7 +171,7 @@ void RunViews::finish() {
     read_on();
     if (!manifest_.last_run_has_steps()) return;  // the views of the previous run are complete
     // This may have replaced newer views of another server; then the manifest has grown, and the views are written again. A server that keeps
-    // adding lines writes the views itself when it finishes.
+    // adding records writes the views itself when it finishes.
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds && !manifest_.steps().empty(); ++round) {
       Steps steps;

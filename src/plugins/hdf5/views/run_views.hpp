@@ -1,6 +1,6 @@
 // Keeps the views of a run, the master file and the XDMF file, up to date with the manifest at a bounded cost.
 // Used by: the hdf5 plugin on the work thread of each server that adds to the manifest, one plugin call at a time.
-// Before it: a new line in the manifest. After it: master_file.hpp, xdmf.hpp.
+// Before it: a new record in a log. After it: master_file.hpp, xdmf.hpp.
 #pragma once
 
 #include <damaris/plugin.h>

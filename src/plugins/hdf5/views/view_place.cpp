@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "../file/handle.hpp"
-#include "../restart/stored_layout.hpp"
+#include "../restart/stored_values.hpp"
 #include "core/base/own_file.hpp"
 #include "manifest/file_sum.hpp"
 #include "manifest/output_folder.hpp"

@@ -41,7 +41,6 @@ class ViewNames {
 };
 
 // The paths of a run's views, and the function that records a view.
-
 struct ViewPlace {
   std::string folder;  // absolute
   std::string stem;    // last part of the basename
@@ -65,7 +64,7 @@ constexpr char kMasterSuffix[] = ".h5";
 constexpr char kXdmfSuffix[] = ".xmf";
 constexpr char kXdmfDomain[] = "Damaris";  // identifies the file as ours
 
-// Makes a finished view durable, records its checksum in the manifest, and renames it into place. The line comes first, so that a crash in
+// Makes a finished view durable, records its checksum in the manifest, and renames it into place. The record comes first, so that a crash in
 // between leaves the previous view, which the manifest records too. Throws Failure.
 void put_in_place(OutputFile& view, const ViewPlace& place);
 

@@ -277,10 +277,6 @@ class XdmfDocument {
 
 }  // namespace
 
-std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names) {
-  return XdmfDocument(stem, view, names).text();
-}
-
 bool can_name(const std::string& stem) {
   const auto is_known = [](char one) { return one >= ' ' && one <= '~' && one != ':' && one != '\\'; };
   return std::all_of(stem.begin(), stem.end(), is_known) && stem.rfind(' ', 0) != 0;
@@ -288,7 +284,7 @@ bool can_name(const std::string& stem) {
 
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names) {
   OutputFile output(place.temporary_path(kXdmfSuffix), place.final_path(kXdmfSuffix));
-  output.append(xdmf_text(place.stem, view, names));
+  output.append(XdmfDocument(place.stem, view, names).text());
   put_in_place(output, place);
 }
 

@@ -10,15 +10,12 @@
 
 namespace damaris::hdf5 {
 
-// Includes numeric arrays of one to three dimensions. Arrays of the same shape and position form one grid, with the steps in which any of
-// them was stored.
-std::string xdmf_text(const std::string& stem, const GlobalView& view, const ViewNames& names);
-
 // Whether readers of XDMF can open a master file of this name: they split names at colons, and support neither backslashes nor non-ASCII
 // characters.
 bool can_name(const std::string& stem);
 
-// Writes <stem>.xmf to a temporary file and renames it into place. Throws Failure.
+// Writes <stem>.xmf to a temporary file and renames it into place: with numeric arrays of one to three dimensions, of which those of the
+// same shape and position form one grid, with the steps in which any of them was stored. Throws Failure.
 void write_xdmf(const ViewPlace& place, const GlobalView& view, const ViewNames& names);
 
 }  // namespace damaris::hdf5

@@ -1,7 +1,7 @@
 // Rounds values or quantizes them to 16 bits before they are compressed. Chooses scale and offset of variables for which the XML gives
 // none, and keeps them as long as they are adequate.
 // Used by: the hdf5 plugin; plan on the server's work thread, apply on its workers.
-// Before it: the variable's `reduce`. After it: chunk_writer.hpp, which stores the values and records the reduction in the manifest.
+// Before it: the variable's `reduce`. After it: dataset_writer.hpp, which stores the values and records the reduction in the manifest.
 #pragma once
 
 #include <damaris/error.hpp>

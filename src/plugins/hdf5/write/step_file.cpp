@@ -1,15 +1,27 @@
 #include "step_file.hpp"
 
+#include <damaris/error.hpp>
+
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "../layout/observe.hpp"
-#include "block_check.hpp"
-#include "labels.hpp"
+#include "../file/new_dataset.hpp"
+#include "../layout/pieces.hpp"
+#include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {
 namespace {
+
+void check_block_checksum(const dc_dataset_t& block) {
+  if (block.has_checksum == 0 || codec::crc32(block.data, block.bytes) == block.checksum) return;
+  throw Error(DC_E_IO, "'" + std::string(block.variable->path) + "' (block " + std::to_string(block.block) + ") of client " +
+                           std::to_string(block.source) + " has changed in the buffer since it was published in step " +
+                           std::to_string(block.step) +
+                           "; does the program write to the memory of dc_alloc after dc_commit, or is the memory, or the disk of "
+                           "spill=\"...\", faulty?");
+}
 
 constexpr std::uint64_t kMostCalls = 32;  // of about the same size: each sorts all blocks into pieces
 
@@ -42,6 +54,10 @@ std::uint64_t bytes_of(const dc_step_t& step) {
 }
 
 }  // namespace
+
+void check_block_checksums(const dc_step_t& step) {
+  for (std::size_t i = 0; i < step.dataset_count; ++i) check_block_checksum(step.datasets[i]);
+}
 
 StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step)
     : host_(host),
@@ -87,15 +103,13 @@ void StepFile::check_values(const dc_step_t& step, const std::vector<Piece>& pie
 }
 
 void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
-  observe_pieces(&piece, 1, *piece.variable, step.step, [&] { write_observed(piece, step, entry); });
-}
-
-void StepFile::write_observed(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
-  Dataset dataset = writer_.write(file_, piece, entry);
-  label_dataset(dataset, piece, step);
-  entry.stored_bytes = H5Dget_storage_size(dataset.id());
-  dataset.close("write the dataset", piece.path);
-  file_.check();
+  observe_pieces(&piece, 1, *piece.variable, step.step, [&] {
+    Dataset dataset = writer_.write(file_, piece, entry);
+    label_dataset(dataset, piece, step);
+    entry.stored_bytes = H5Dget_storage_size(dataset.id());
+    dataset.close("write the dataset", piece.path);
+    file_.check();
+  });
 }
 
 manifest::FileEntry StepFile::publish(bool overwrite) {

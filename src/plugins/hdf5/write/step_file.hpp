@@ -1,4 +1,5 @@
-// The file of one step of one server, written a few datasets at a time.
+// The file of one step of one server, written a few datasets at a time, of blocks that match the checksums taken of them when they were
+// published, or spilled.
 // Used by: storage.cpp, on the server's work thread, which may handle messages and reads between two calls.
 // Before it: the step. After it: a file of its final name, durable, and its entry for the manifest.
 #pragma once
@@ -18,6 +19,10 @@
 #include "precision.hpp"
 
 namespace damaris::hdf5 {
+
+// Throws damaris::Error(DC_E_IO) if a block has changed since it was published: a step is stored whole or not at all. Call it after the
+// values were read, as a client, or a faulty disk, may change them at any time before.
+void check_block_checksums(const dc_step_t& step);
 
 class StepFile {
  public:
@@ -39,7 +44,6 @@ class StepFile {
  private:
   void check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const;
   void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
-  void write_observed(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
 
   const dc_host_t& host_;
   DatasetWriter& writer_;

@@ -1,5 +1,5 @@
 // Which parts of a variable keep it from having one scale and one offset.
-#include "plugins/hdf5/views/common_scaling.hpp"
+#include "plugins/hdf5/views/global_view.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Chunks as Damaris compresses them are read, in parts too; what somebody made to take more memory than its values is refused.
-#include "plugins/hdf5/restart/compressed_chunks.hpp"
+#include "plugins/hdf5/restart/stored_values.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,8 +10,6 @@
 #include "codec/checksum.hpp"
 #include "codec/encoder.hpp"
 #include "plugins/hdf5/file/new_dataset.hpp"
-#include "plugins/hdf5/restart/stored_layout.hpp"
-#include "plugins/hdf5/restart/stored_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 
 namespace damaris::test {

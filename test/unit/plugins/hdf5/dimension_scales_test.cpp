@@ -1,5 +1,5 @@
 // The dimensions of many variables on one mesh: complete lists, at a cost that grows with their number.
-#include "plugins/hdf5/views/dimension_scales.hpp"
+#include "plugins/hdf5/views/master_file.hpp"
 
 #include <H5DSpublic.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/hdf5/views/master_file.hpp"
 #include "support/temp_folder.hpp"
 #include "unit/manifest/hand_manifest.hpp"
 #include "unit/plugins/fake_host.hpp"

@@ -1,5 +1,5 @@
 // What stands where nobody has written, member by member.
-#include "plugins/hdf5/write/fill.hpp"
+#include "plugins/hdf5/file/new_dataset.hpp"
 
 #include <catch2/catch.hpp>
 

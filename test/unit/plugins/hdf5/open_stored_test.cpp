@@ -1,5 +1,5 @@
 // Files that somebody else made to be taken for ours: opened for their own values, and for nothing else.
-#include "plugins/hdf5/restart/stored_layout.hpp"
+#include "plugins/hdf5/restart/stored_values.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "manifest/file_sum.hpp"
-#include "plugins/hdf5/restart/stored_values.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {

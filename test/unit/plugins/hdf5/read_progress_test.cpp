@@ -1,5 +1,5 @@
 // What the log says of a read that takes long, with a clock made by hand.
-#include "plugins/hdf5/restart/read_progress.hpp"
+#include "plugins/hdf5/restart/restart_reader.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "plugins/hdf5/file/handle.hpp"
-#include "plugins/hdf5/shared/agreement.hpp"
-#include "plugins/hdf5/shared/dataset_creator.hpp"
+#include "plugins/hdf5/shared/box_writer.hpp"
+#include "plugins/hdf5/shared/team.hpp"
 #include "unit/plugins/fake_host.hpp"
 
 using namespace damaris;

@@ -1,7 +1,7 @@
 // Rule 11: the lower source wins, a union that is no box becomes several boxes.
 #include <catch2/catch.hpp>
 
-#include "plugins/hdf5/layout/tiling.hpp"
+#include "plugins/hdf5/layout/pieces.hpp"
 
 using namespace damaris;
 using namespace damaris::hdf5;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "plugins/hdf5/write/fill.hpp"
+#include "plugins/hdf5/file/new_dataset.hpp"
 #include "unit/plugins/hdf5/made_run.hpp"
 
 using namespace damaris::test;

@@ -1,4 +1,4 @@
-#include "values.hpp"
+#include "attributes.hpp"
 
 #include "core/base/text.hpp"
 
