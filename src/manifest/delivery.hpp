@@ -1,17 +1,33 @@
-// What one server has delivered of a run, as its log says: servers record their steps in order.
-// Used by: manifest.hpp, to decide whether a step is whole and whether a run has ended.
+// What one server has delivered of a run, as its log says: servers record their steps in order; and what its clients have not delivered.
+// Used by: manifest.hpp, to decide whether a step is whole and whether a run has ended; writer.hpp at the end of a server.
 // Before it: the records of a log, in order. After it: the reasons why a step is partial.
 #pragma once
 
+#include <damaris/plugin.h>
+
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "entries.hpp"
-#include "losses.hpp"
 
 namespace damaris::manifest {
+
+// Clients of a server that died, were stopped or never attached: they deliver nothing for later steps.
+struct Losses {
+  std::map<std::int32_t, std::int64_t> last_steps;  // by client: the last step that it ended; -1: none
+  std::uint64_t never_attached = 0;
+
+  // Adds to `record` the clients that have not ended its step.
+  void add_to(StepEntry& record) const;
+};
+
+Losses losses_of(const dc_host_t& host);
+Json to_json(const Losses& losses);
+// Throws Json::exception.
+Losses losses_from(const Json& json);
 
 class Delivery {
  public:

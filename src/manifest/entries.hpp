@@ -1,10 +1,11 @@
-// What the manifest says of a step and of a run, as plain structs, and their JSON.
+// What the manifest says of a step and of a run, as plain structs, their JSON, and what two records about one step make together.
 // Used by: the hdf5 plugin on the server's work thread; tools.
 // Before it: the files that each server wrote for a step. After it: the manifest, the master file, XDMF, restart.
 // docs/file-format.md describes the text; readers must ignore unknown keys.
 #pragma once
 
-#include <algorithm>
+#include <damaris/plugin.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -46,14 +47,8 @@ struct FileEntry {
   std::string name;  // without folder: the file is next to the manifest
   int server = 0;    // the server that wrote it; the first of several
   std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> checksum;  // CRC-32 of the whole file; none: unknown
+  std::uint32_t checksum = 0;  // CRC-32 of the whole file
   std::vector<DatasetEntry> datasets;
-
-  // Several servers wrote it, and each records its own part.
-  bool is_shared() const {
-    return !checksum ||
-           std::any_of(datasets.begin(), datasets.end(), [](const DatasetEntry& one) { return one.start.has_value(); });
-  }
 };
 
 // What the files of a step add up to.
@@ -61,10 +56,12 @@ struct FilesTotal {
   std::uint64_t datasets = 0, raw_bytes = 0, stored_bytes = 0;
 };
 FilesTotal total_of(const std::vector<FileEntry>& files);
-void add(FilesTotal& into, const FilesTotal& more);
 
-// The declaration of each variable in a run's XML, by path, as one line of text (declared_as in views.hpp).
+// The declaration of a variable as one line of text: "float64 in K", "{x: float64, n: int32[3]}".
+std::string declared_as(const dc_variable_info_t& variable);
+// Of each variable in a run's XML, by path.
 using Declarations = std::map<std::string, std::string>;
+std::shared_ptr<const Declarations> declarations_of(const dc_host_t& host);
 
 // A step as reported by one server, or merged from all of them.
 struct StepEntry {
@@ -76,7 +73,7 @@ struct StepEntry {
   bool complete = true;
   bool recovered = false;             // stored from the region of a dead server
   std::vector<FileEntry> files;       // by server
-  FilesTotal total;                   // of the files that are not in `files`
+  FilesTotal total;                   // if `files` is empty
   std::vector<std::int32_t> absent;   // clients without a write, sorted
   std::vector<std::int32_t> missing;  // clients that never ended it, because they died or the server was asked to stop; sorted
   std::uint64_t never_attached = 0;   // clients whose attach time-out was over
@@ -138,7 +135,13 @@ struct ViewEntry {
 Json to_json(const StepEntry& step);
 // Without files. Throws damaris::Error(DC_E_IO) naming what is missing or wrong; the caller adds the place.
 StepEntry step_from_json(const Json& json);
-Json to_json(const ViewEntry& view);
-ViewEntry view_from_json(const Json& json);
+
+// "crc32:0123abcd".
+std::string text_of_checksum(std::uint32_t checksum);
+
+// What a server knows of a dataset before it stores values, and what seldom changes between steps.
+Json facts_of(const DatasetEntry& dataset);
+// Throws damaris::Error(DC_E_IO) or Json::exception.
+DatasetEntry dataset_from_facts(const Json& json);
 
 }  // namespace damaris::manifest

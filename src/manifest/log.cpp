@@ -14,7 +14,6 @@
 #include "core/base/own_file.hpp"
 #include "output_folder.hpp"
 #include "records.hpp"
-#include "sealed_line.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -48,8 +47,7 @@ Log::Log(std::string path) : path_(std::move(path)) {
   if (descriptor_ < 0)
     throw Failure("cannot open the log of the manifest " + path_ + ": " + why_not_own(path_, errno, kOtherBasename), errno);
   close_in_forks(descriptor_);
-  struct flock lock = whole_file(F_WRLCK);
-  const int error = ::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+  const int error = lock_file(descriptor_, F_WRLCK);
   try {
     if (is_taken(error))
       throw Error(DC_E_NO_OUTPUT, "'" + path_ +
@@ -132,6 +130,11 @@ void Log::write(const std::string& object) {
 
 void Log::end() noexcept {
   if (reserved_ > end_) cut();
+}
+
+int lock_file(int descriptor, short type) {
+  struct flock lock = whole_file(type);
+  return ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
 Holder holder_of(const std::string& path) {

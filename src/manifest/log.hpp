@@ -1,7 +1,7 @@
 // The log of one server: what it has stored, a record a line. Only this server writes it, so it asks nobody; a record is durable when
 // append() returns. Room for the next one is reserved ahead: a full disk refuses data, not what is said of them.
 // Used by: the hdf5 plugin on the server's work thread, from its start to its end; `damaris recover` for a dead server.
-// Before it: log_names.hpp. After it: manifest.hpp reads it.
+// Before it: output_folder.hpp. After it: manifest.hpp reads it.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,9 @@ class Log {
   std::uint64_t facts_in_ = 0;            // the number of that record
   bool is_torn_ = false;                  // beyond end_ there may be what a failed write has left
 };
+
+// Sets the lock of a whole file (F_WRLCK) or drops it (F_UNLCK), without waiting. Returns 0, or errno.
+int lock_file(int descriptor, short type);
 
 // Whether a living process has the log open to write; unknown where the file system has no locks, or the log cannot be looked at.
 enum class Holder { none, alive, unknown };

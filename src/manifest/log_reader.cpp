@@ -10,7 +10,6 @@
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
 #include "records.hpp"
-#include "sealed_line.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -81,7 +80,7 @@ LogRecord LogReader::record_from(const std::string& line, std::vector<LogRecord>
     if (line.find(R"(,"facts":)") != std::string::npos) with_facts_[n] = place;
     return StepRecord{step_from_json(json), place};
   }
-  if (json.contains("view")) return ViewRecord{view_from_json(json), json.value("shown", std::uint64_t{0})};
+  if (json.contains("view")) return ViewRecord{view_from_record(json), json.value("shown", std::uint64_t{0})};
   if (json.contains("back")) return BackRecord{json.value("regions", "")};
   json.at("end");
   return EndRecord{losses_from(json), json.value("recovered", false)};

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "delivery.hpp"
 #include "entries.hpp"
-#include "log_names.hpp"
-#include "losses.hpp"
+#include "output_folder.hpp"
 
 namespace damaris::manifest {
 

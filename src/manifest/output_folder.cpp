@@ -2,18 +2,25 @@
 
 #include <damaris/error.hpp>
 
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <signal.h>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
+#include "codec/checksum.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/output_file.hpp"
+#include "core/base/own_file.hpp"
 
 namespace damaris::manifest {
 namespace {
@@ -87,11 +94,14 @@ std::string remedy_for(int error, const std::string& folder) {
   }
 }
 
+// A folder that is not there, or that this user may only write to, shows none.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code unreadable;  // the folder may be writable but not readable
-  for (std::filesystem::directory_iterator next(folder, unreadable), end; !unreadable && next != end; next.increment(unreadable))
+  std::error_code error;
+  for (std::filesystem::directory_iterator next(folder, error), end; !error && next != end; next.increment(error))
     names.push_back(next->path().filename().string());
+  const int number = error.value();
+  if (number != 0 && number != ENOENT && number != ENOTDIR && number != EACCES) throw_system_failure(number, "look into", folder);
   return names;
 }
 
@@ -135,6 +145,96 @@ std::vector<std::string> files_of_earlier_run(const FileNames& names) {
     if (names.is_final_name(name)) found.push_back(name);
   std::sort(found.begin(), found.end());
   return found;
+}
+
+namespace {
+
+constexpr std::string_view kGeneration = ".g", kServer = ".s", kEnding = ".jsonl";
+
+// The whole text as a number without sign; nothing if it is none.
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || text.front() == '-') return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string LogName::of(const std::string& stem) const {
+  return stem + std::string(kGeneration) + std::to_string(generation) + "." + host + std::string(kServer) + std::to_string(server) +
+         std::string(kEnding);
+}
+
+std::optional<LogName> log_name_from(const std::string& name, const std::string& stem) {
+  std::string_view rest = name;
+  const auto drop = [&](std::string_view part) {
+    if (rest.substr(0, part.size()) != part) return false;
+    rest.remove_prefix(part.size());
+    return true;
+  };
+  if (!drop(stem) || !drop(kGeneration) || rest.size() < kEnding.size() || rest.substr(rest.size() - kEnding.size()) != kEnding)
+    return std::nullopt;
+  rest.remove_suffix(kEnding.size());
+  const std::size_t dot = rest.find('.'), mark = rest.rfind(kServer);
+  if (dot == std::string_view::npos || mark == std::string_view::npos || mark <= dot) return std::nullopt;
+  const std::string_view host = rest.substr(dot + 1, mark - dot - 1);
+  const auto generation = number_in<std::int64_t>(rest.substr(0, dot));
+  const auto server = number_in<int>(rest.substr(mark + kServer.size()));
+  if (!generation || !server || host.empty() || host.find('.') != std::string_view::npos) return std::nullopt;
+  return LogName{*generation, std::string(host), *server};
+}
+
+std::set<std::string> stems_in(const std::string& folder) {
+  std::set<std::string> stems;
+  for (const std::string& name : names_in(folder))
+    for (std::size_t mark = name.rfind(kGeneration); mark != std::string::npos && mark > 0;
+         mark = name.rfind(kGeneration, mark - 1))
+      if (std::string stem = name.substr(0, mark); log_name_from(name, stem)) {
+        stems.insert(std::move(stem));
+        break;
+      }
+  return stems;
+}
+
+std::vector<LogName> find_logs(const std::string& folder, const std::string& stem, bool only_own) {
+  std::vector<LogName> own, others;
+  for (const std::string& name : names_in(folder)) {
+    struct stat info = {};
+    const auto is_own = [&] {
+      return ::lstat((folder + "/" + name).c_str(), &info) == 0 && info.st_uid == ::geteuid() && S_ISREG(info.st_mode);
+    };
+    if (auto log = log_name_from(name, stem)) (is_own() ? own : others).push_back(std::move(*log));
+  }
+  std::vector<LogName>& found = own.empty() && !only_own ? others : own;
+  std::sort(found.begin(), found.end());
+  return std::move(found);
+}
+
+namespace {
+
+constexpr std::uint64_t kReadBytes = std::uint64_t{1} << 20;
+
+}  // namespace
+
+FileSum sum_of_file(const std::string& path, std::uint64_t begin, std::uint64_t end,
+                    const std::function<void(std::uint64_t)>& progress) {
+  const StoredFileReader file(path);
+  require_open(file, path);
+  std::vector<char> buffer(kReadBytes);
+  FileSum sum;
+  while (begin + sum.bytes < end) {
+    const std::uint64_t at = begin + sum.bytes;
+    const auto wanted = static_cast<std::size_t>(std::min(kReadBytes, end - at));
+    const std::ptrdiff_t got = file.read(buffer.data(), wanted, at);
+    if (got < 0) throw_system_failure(errno, "read", path);
+    if (got == 0) break;
+    sum.checksum = codec::crc32(buffer.data(), static_cast<std::size_t>(got), sum.checksum);
+    sum.bytes += static_cast<std::uint64_t>(got);
+    if (progress) progress(sum.bytes);
+  }
+  return sum;
 }
 
 }  // namespace damaris::manifest

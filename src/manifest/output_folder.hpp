@@ -1,10 +1,15 @@
-// The names of a run's files, and the start-up checks of the output folder: is it writable, and what is left of an earlier run?
+// The names of a run's files and logs, what is in the output folder and whether that is writable, and the size and checksum of a file in it.
 // Used by: the hdf5 plugin on the server's work thread; tools.
 // Before it: the settings. After it: storage.hpp, the manifest.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace damaris::manifest {
@@ -57,5 +62,41 @@ int remove_leftovers(const FileNames& names);
 
 // Names (without folder) of this server's files from an earlier run, sorted.
 std::vector<std::string> files_of_earlier_run(const FileNames& names);
+
+// Of a log of a manifest: <stem>.g<generation>.<host>.s<server>.jsonl, one for each server of each run.
+struct LogName {
+  std::int64_t generation = 0;  // of the run: 1, 2, 3 ... under a basename
+  std::string host;             // without dots
+  int server = 0;
+
+  // "<stem>.g1.node7.s0.jsonl"; `stem` without folder.
+  std::string of(const std::string& stem) const;
+  bool operator<(const LogName& other) const { return key() < other.key(); }
+  bool operator==(const LogName& other) const { return key() == other.key(); }
+
+ private:
+  std::tuple<const std::int64_t&, const std::string&, const int&> key() const { return {generation, host, server}; }
+};
+
+// Nothing for another name.
+std::optional<LogName> log_name_from(const std::string& name, const std::string& stem);
+
+// The stems of the basenames that have logs in the folder. Throws Failure if it cannot be looked into, but by rights.
+std::set<std::string> stems_in(const std::string& folder);
+
+// All logs of the basename <folder>/<stem>, sorted: those of a generation follow one another. Without those of other users, who
+// may have put anything there; if there are only such, all of them, unless `only_own`. Throws as above.
+std::vector<LogName> find_logs(const std::string& folder, const std::string& stem, bool only_own = false);
+
+struct FileSum {
+  std::uint64_t bytes = 0;     // read
+  std::uint32_t checksum = 0;  // CRC-32 of them
+};
+
+// Of the bytes [begin, end), or to the end of the file if that comes first. Calls `progress` now and then with the bytes read so
+// far.
+// Throws Failure.
+FileSum sum_of_file(const std::string& path, std::uint64_t begin = 0, std::uint64_t end = std::numeric_limits<std::uint64_t>::max(),
+                    const std::function<void(std::uint64_t done)>& progress = {});
 
 }  // namespace damaris::manifest

@@ -2,16 +2,93 @@
 
 #include <damaris/error.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/failure.hpp"
 #include "core/base/json.hpp"
-#include "file_entries.hpp"
+#include "core/base/own_file.hpp"
+#include "entries.hpp"
 
 namespace damaris::manifest {
+namespace {
+
+constexpr std::string_view kSeal = R"(,"crc32":")", kEnd = "\"}";
+constexpr std::size_t kDigits = 8, kSealBytes = kSeal.size() + kDigits + kEnd.size();
+
+std::string checksum_of(std::string_view text) { return text_of_checksum(codec::crc32(text.data(), text.size())).substr(6); }
+
+bool is_too_deep(std::string_view text) {
+  constexpr int kMaxDepth = 64;
+  int depth = 0;
+  bool in_quotes = false;
+  for (std::size_t i = 0; i < text.size() && depth <= kMaxDepth; ++i) {
+    const char c = text[i];
+    if (in_quotes && c == '\\') ++i;
+    if (c == '"') in_quotes = !in_quotes;
+    if (in_quotes) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+  }
+  return depth > kMaxDepth;
+}
+
+}  // namespace
+
+std::string sealed(std::string object) {
+  object.pop_back();
+  const std::string checksum = checksum_of(object);
+  return object.append(kSeal).append(checksum).append(kEnd);
+}
+
+bool is_whole(std::string_view line) {
+  if (line.size() < kSealBytes || is_too_deep(line)) return false;
+  const std::string_view body = line.substr(0, line.size() - kSealBytes);
+  return line.substr(body.size()) == std::string(kSeal) + checksum_of(body) + std::string(kEnd);
+}
+
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;  // enough for a step with a million datasets
+
+}  // namespace
+
+bool for_whole_lines(const std::string& path, std::uint64_t from, const std::function<bool(std::string& line)>& take) {
+  const auto fail = [&path](const std::string& why, int error) { throw Failure("cannot read " + path + ": " + why, error); };
+  const StoredFileReader file(path);
+  if (!file.is_open() && (errno == ENOENT || errno == ENOTDIR)) return false;
+  if (!file.is_open()) fail(why_not_read(path, errno), errno);
+  std::string line;
+  std::vector<char> block(kBlockBytes);
+  for (;;) {
+    const std::ptrdiff_t got = file.read(block.data(), kBlockBytes, from);
+    if (got < 0) fail(std::strerror(errno), errno);
+    if (got == 0) return true;
+    from += static_cast<std::uint64_t>(got);
+    const char* at = block.data();
+    const char* const end = at + got;
+    while (const void* found = std::memchr(at, '\n', static_cast<std::size_t>(end - at))) {
+      const char* const newline = static_cast<const char*>(found);
+      line.append(at, newline);
+      if (!take(line)) return true;
+      line.clear();
+      at = newline + 1;
+    }
+    line.append(at, end);
+    if (line.size() > kMaxLineBytes) fail("a line is longer than 256 MiB, so the file is damaged or not a manifest", EFBIG);
+  }
+}
+
 namespace {
 
 constexpr int kLogVersion = 4;          // 1 to 3: one file for all servers
@@ -57,6 +134,18 @@ void take(const Json& value, std::optional<double>& to) {
   if (!value.is_null()) read_value(value, to.emplace());
 }
 
+// Throws for the name of a file that is not next to the manifest.
+void check_name(const std::string& name) {
+  if (name.empty() || name.find('/') != std::string::npos) throw Error(DC_E_IO, "a file's name is '" + name + "'");
+}
+
+std::uint32_t checksum_from(const std::string& text) {
+  const std::string digits = text.substr(std::min<std::size_t>(6, text.size()));
+  if (text.compare(0, 6, "crc32:") != 0 || digits.size() != 8 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw Error(DC_E_IO, "'" + text + "' is not a checksum such as crc32:0123abcd");
+  return static_cast<std::uint32_t>(std::stoul(digits, nullptr, 16));
+}
+
 // The values of dataset `place` of the file.
 void take_values(const Json& file, std::size_t place, DatasetEntry& dataset) {
   for_each_column([&](const char* key, auto member) {
@@ -70,7 +159,7 @@ FileEntry file_with(const FileEntry& facts, const Json& values, const std::strin
   read_value(values.at("name"), file.name);
   check_name(file.name);
   read_value(values.at("bytes"), file.bytes);
-  if (const auto checksum = values.find("checksum"); checksum != values.end()) read_value(*checksum, file.checksum.emplace());
+  read_value(values.at("checksum"), file.checksum);
   for (std::size_t place = 0; place < facts.datasets.size(); ++place) {
     if (!variable.empty() && facts.datasets[place].variable != variable) continue;
     file.datasets.push_back(facts.datasets[place]);
@@ -94,8 +183,7 @@ std::string facts_of(const std::vector<FileEntry>& files) {
 std::string values_of(const std::vector<FileEntry>& files) {
   Json json = Json::array();
   for (const FileEntry& file : files) {
-    Json one = {{"name", file.name}, {"bytes", file.bytes}};
-    if (file.checksum) one["checksum"] = *file.checksum;
+    Json one = {{"name", file.name}, {"bytes", file.bytes}, {"checksum", file.checksum}};
     for_each_column([&](const char* key, auto member) { put_column(one, key, file.datasets, member); });
     json.push_back(std::move(one));
   }
@@ -194,9 +282,18 @@ RunEntry run_from_record(const Json& record, const LogName& log) try {
 }
 
 Json view_record(const ViewEntry& view, std::uint64_t shown) {
-  Json json = to_json(view);
-  json["shown"] = shown;
-  return json;
+  return {{"view", view.name}, {"bytes", view.bytes}, {"checksum", text_of_checksum(view.checksum)}, {"shown", shown}};
+}
+
+ViewEntry view_from_record(const Json& record) try {
+  ViewEntry view;
+  read_value(record.at("view"), view.name);
+  check_name(view.name);
+  read_value(record.at("bytes"), view.bytes);
+  view.checksum = checksum_from(record.at("checksum").get<std::string>());
+  return view;
+} catch (const Json::exception& error) {
+  throw Error(DC_E_IO, std::string("a view is damaged: ") + error.what());
 }
 
 Json back_record(const RunEntry& run) {

@@ -1,20 +1,34 @@
-// The records of a log: the run and its server, steps, views, and how the server went on and ended. Of a step, what is known of it as a whole
-// comes before its files, so that a reader of many steps parses no more.
+// The records of a log, one a line: the run and its server, steps, views, and how the server went on and ended. Of a step, what is known of
+// it as a whole comes before its files, so that a reader of many steps parses no more. A line has a checksum and is read whole or not at all.
 // Used by: the hdf5 plugin on the server's work thread; tools.
 // Before it: entries.hpp. After it: log.hpp adds the record; manifest.hpp reads it.
 // docs/file-format.md describes the text.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/json_fwd.hpp"
+#include "delivery.hpp"
 #include "entries.hpp"
-#include "log_names.hpp"
-#include "losses.hpp"
+#include "output_folder.hpp"
 
 namespace damaris::manifest {
+
+// `object`: the text of a JSON object with at least one key. Returns it with a further key at its end: "crc32", the checksum of all
+// preceding bytes, as eight lower-case hexadecimal digits.
+std::string sealed(std::string object);
+
+// Whether the line, without newline, has a checksum that matches its bytes. False also if objects and lists are nested more deeply than any
+// of ours: the recursion of the parser, and of copies of its result, has a bound for text of untrusted origin.
+bool is_whole(std::string_view line);
+
+// Passes each line from byte `from` on to `take`, without newline, until it returns false. Ignores a last line without newline,
+// which is still being written. Returns false if the file does not exist. Throws Failure if it is unreadable.
+bool for_whole_lines(const std::string& path, std::uint64_t from, const std::function<bool(std::string& line)>& take);
 
 // What a server knows of its datasets before it stores values: the same in most steps, so that a record names an earlier one that has it.
 // A JSON list with an object of "server" and "datasets" for each file.
@@ -42,6 +56,8 @@ RunEntry run_from_record(const Json& record, const LogName& log);
 
 // A view of the run: `shown` is the number of records about steps that it shows, of all logs of the run.
 Json view_record(const ViewEntry& view, std::uint64_t shown);
+// Throws damaris::Error(DC_E_IO) naming what is missing or wrong.
+ViewEntry view_from_record(const Json& record);
 // The server has come back into the run.
 Json back_record(const RunEntry& run);
 // The server has recorded all that it received. `recovered`: it was killed, and its data were recovered.

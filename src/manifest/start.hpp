@@ -1,5 +1,5 @@
 // The start of a server's log: which run of the basename it belongs to. The first server of a run begins it, with the next generation, and
-// names it in "<folder>/.<basename>.lock"; the others find it there.
+// names it in the lock file of the basename, "<folder>/.<stem>.lock"; the others find it there. Who holds its lock starts or ends a run alone.
 // Used by: writer.hpp, on the server's work thread.
 // Before it: output_folder.hpp. After it: the log, to which writer.hpp adds.
 #pragma once
@@ -16,10 +16,43 @@
 
 #include "entries.hpp"
 #include "log.hpp"
-#include "log_names.hpp"
 #include "output_folder.hpp"
 
 namespace damaris::manifest {
+
+inline constexpr std::chrono::milliseconds kLookEvery{5};  // at a file of another process
+
+// The run that a process has begun under the basename.
+struct Begun {
+  std::string identity;
+  LogName log;          // of the server that began it
+  std::string refused;  // why it could not begin; "": it has
+};
+
+// An exclusive lock of the file until the end of this object.
+class StartLock {
+ public:
+  // Throws Failure if it has no lock after `timeout`.
+  StartLock(const FileNames& names, std::chrono::milliseconds timeout);
+  ~StartLock();
+  StartLock(const StartLock&) = delete;
+  StartLock& operator=(const StartLock&) = delete;
+
+  bool has_locks() const { return has_locks_; }  // else the file system has none
+  // What the file says; nothing if it says nothing whole.
+  std::optional<Begun> begun() const;
+  // Throws Failure.
+  void name(const Begun& begun) const;
+  // Removes the file, unless it names another run.
+  void forget(const std::string& identity) const;
+
+ private:
+  bool try_lock();
+
+  std::string path_;
+  int descriptor_ = -1;
+  bool has_locks_ = false;
+};
 
 // What happens to an earlier run of the same basename.
 enum class Existing {
@@ -51,8 +84,5 @@ Started start_recovery(const FileNames& names, const RunEntry& run, LogName own)
 // The steps that the log says of the life of its server that had these regions: it may have come back since, or before.
 // Nothing if it says nothing of it. Throws Failure, damaris::Error(DC_E_VERSION).
 std::optional<std::set<std::int64_t>> steps_of_life(const std::string& path, const LogName& log, const std::string& regions);
-
-// Whether a process of the run lives.
-Holder holder_of_run(const std::vector<std::string>& logs);
 
 }  // namespace damaris::manifest

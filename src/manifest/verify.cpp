@@ -12,49 +12,53 @@
 #include <set>
 #include <tuple>
 
-#include "contested_elements.hpp"
+#include "core/base/box.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/own_file.hpp"
 #include "core/base/text.hpp"
-#include "file_sum.hpp"
-#include "log_names.hpp"
 #include "manifest.hpp"
-#include "start.hpp"
+#include "output_folder.hpp"
 
 namespace damaris::manifest {
 namespace {
 
-std::set<std::string> variables_of(const FileEntry& file) {
-  std::set<std::string> variables;
-  for (const DatasetEntry& dataset : file.datasets) variables.insert(dataset.variable);
-  return variables;
-}
+namespace fs = std::filesystem;
 
-}  // namespace
+// The elements of a step that files of several servers hold: no server sees the files of the others.
+struct ContestedElements {
+  // Else the values may be equal all the same.
+  bool is_certain() const { return shown.dataset->box == hidden.dataset->box; }
+  std::string sentence() const {
+    return "'" + hidden.dataset->variable + "': " + shown.file->name + " and " + hidden.file->name +
+           " hold other values of the elements" + box_text(elements) + "; readers get those of " + shown.file->name +
+           "; check that dc_set_position gives each block its own place";
+  }
 
-// No two steps share a file.
-void ViewFileCount::add(const StepEntry& step) {
-  std::map<std::string, std::uint64_t> files;
-  for (const FileEntry& file : step.files)
-    for (const std::string& variable : variables_of(file)) ++files[variable];
-  for (const auto& [variable, count] : files) {
-    ViewFiles& view = views_[variable];
-    view.variable = variable;
-    ++view.steps;
-    view.all += count;
-    view.in_one_step = std::max(view.in_one_step, count);
+  DatasetInFile shown, hidden;  // readers get those of `shown`
+  Box elements;
+};
+
+void add_contests(std::vector<DatasetInFile>& datasets, std::vector<ContestedElements>& found) {
+  put_in_order(datasets);
+  std::vector<Box> boxes;
+  for (const DatasetInFile& one : datasets) boxes.push_back(one.dataset->box);
+  for (const Contest& contest : contests(boxes)) {
+    const DatasetInFile &shown = datasets[contest.first], &hidden = datasets[contest.second];
+    const bool equal = shown.dataset->box == hidden.dataset->box && shown.dataset->checksum == hidden.dataset->checksum;
+    if (shown.file != hidden.file && !equal) found.push_back({shown, hidden, contest.common});
   }
 }
 
-std::vector<ViewFiles> ViewFileCount::list() const {
-  std::vector<ViewFiles> list;
-  for (const auto& [name, view] : views_) list.push_back(view);
-  return list;
+// Each pair of datasets that share more than a face, but those with the same box and the same checksum.
+std::vector<ContestedElements> contested_elements(const StepEntry& step) {
+  std::map<std::string, std::vector<DatasetInFile>> placed;  // by variable
+  for (const FileEntry& file : step.files)
+    for (const DatasetEntry& dataset : file.datasets)
+      if (dataset.has_position && volume(dataset.box) > 0) placed[dataset.variable].push_back({&file, &dataset});
+  std::vector<ContestedElements> found;
+  for (auto& [variable, datasets] : placed) add_contests(datasets, found);
+  return found;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
 
 std::string length_of(const std::string& path, std::uint64_t recorded) {
   std::error_code unknown;
@@ -90,7 +94,7 @@ class Check {
     note_not_stored();
     for (const auto& [name, view] : run_.views()) check_view(view);
     result_.views_follow = run_.views_follow();
-    result_.views = views_.list();
+    for (const auto& [variable, view] : views_) result_.views.push_back(view);
     for (const std::string& line : run_.damaged()) result_.damaged.push_back({-1, "", "", line});
     if (const std::uint64_t more = run_.more_damaged(); more > 0)
       result_.damaged.push_back({-1, "", "", "... and " + std::to_string(more) + " lines more"});
@@ -145,9 +149,23 @@ class Check {
       check_file(number, file);
       known_.insert(file.name);
     }
-    views_.add(step);
+    count_views(step);
     for (const ContestedElements& one : contested_elements(step))
-      if (is_certain(one) || (options_.values && differ(one))) result_.partial.push_back({number, "", "", one.sentence()});
+      if (one.is_certain() || (options_.values && differ(one))) result_.partial.push_back({number, "", "", one.sentence()});
+  }
+
+  // No two steps share a file.
+  void count_views(const StepEntry& step) {
+    std::map<std::string, std::set<const FileEntry*>> files;  // by variable
+    for (const FileEntry& file : step.files)
+      for (const DatasetEntry& dataset : file.datasets) files[dataset.variable].insert(&file);
+    for (const auto& [variable, all] : files) {
+      ViewFiles& view = views_[variable];
+      view.variable = variable;
+      ++view.steps;
+      view.all += all.size();
+      view.in_one_step = std::max<std::uint64_t>(view.in_one_step, all.size());
+    }
   }
 
   // What cannot be read has been reported.
@@ -168,7 +186,7 @@ class Check {
       return failed(step, file, "", "it cannot be opened: " + why_not_opened(path, errno), errno);
     const std::size_t before = problem_count();
     const bool same = has_checksum(step, file, path);
-    if (options_.values || !same || !file.checksum) check_values(step, file, path);
+    if (options_.values || !same) check_values(step, file, path);
     if (!same && problem_count() == before) damaged(step, file, "", "its bytes have changed, outside the values of its datasets");
   }
 
@@ -181,7 +199,7 @@ class Check {
         if (options_.progress) options_.progress(before + std::min(done, file.bytes), all_bytes_);
       });
       if (sum.bytes != file.bytes) damaged(step, file, "", length_of(path, file.bytes));
-      return sum.bytes == file.bytes && sum.checksum == file.checksum.value_or(sum.checksum);
+      return sum.bytes == file.bytes && sum.checksum == file.checksum;
     } catch (const Failure& failure) {
       failed(step, file, "", failure.what(), failure.system_error());
       return false;
@@ -293,11 +311,22 @@ class Check {
   const VerifyOptions& options_;
   std::uint64_t all_bytes_ = 0;
   std::set<std::tuple<std::int64_t, std::string, std::string, std::string>> reported_;
-  std::set<std::string> known_;         // files that records name
-  std::set<std::int64_t> undescribed_;  // steps with a damaged record, which may name their files
-  ViewFileCount views_;
+  std::set<std::string> known_;             // files that records name
+  std::set<std::int64_t> undescribed_;      // steps with a damaged record, which may name their files
+  std::map<std::string, ViewFiles> views_;  // by variable
   Verification result_;
 };
+
+// Whether a process of the run lives.
+Holder holder_of_run(const std::vector<std::string>& logs) {
+  Holder all = Holder::none;
+  for (const std::string& log : logs) {
+    const Holder one = holder_of(log);
+    if (one == Holder::alive) return one;
+    if (one == Holder::unknown) all = one;
+  }
+  return all;
+}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Re-checks the files of a run against its manifest: files by their bytes, datasets by their values.
 // Used by: `damaris verify`, one thread.
-// Before it: the command line. After it: reader.hpp, and the storage's reader of values.
+// Before it: the command line. After it: manifest.hpp, and the storage's reader of values.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,6 @@ struct ViewFiles {
   std::uint64_t steps = 0;        // in which the variable was stored
   std::uint64_t all = 0;          // files of all steps: those that a read of the whole array opens
   std::uint64_t in_one_step = 0;  // files of one step: the maximum
-};
-
-// Counts them, step by step.
-class ViewFileCount {
- public:
-  void add(const StepEntry& step);
-  // Sorted by variable.
-  std::vector<ViewFiles> list() const;
-
- private:
-  std::map<std::string, ViewFiles> views_;
 };
 
 // A deviation from the manifest. `file` is "" if it concerns a whole step, `dataset` is "" if it concerns a whole file; `step` is
@@ -55,7 +44,7 @@ struct Verification {
   std::vector<std::string> replaced;      // files whose steps a later run has replaced
   bool views_follow = false;              // the last steps were recorded after the views of the run
   std::vector<ViewFiles> views;           // the files that a read of each variable opens
-  std::set<std::string> regions;          // what its lines say are the prefixes of the names of its runs' regions: may be forged
+  std::set<std::string> regions;          // what its logs say are the prefixes of the names of its runs' regions: may be forged
 };
 
 // An open file of a run, to read its datasets' values again.

@@ -18,8 +18,7 @@
 #include "core/base/text.hpp"
 #include "manifest.hpp"
 #include "records.hpp"
-#include "sealed_line.hpp"
-#include "start_lock.hpp"
+#include "start.hpp"
 
 namespace damaris::manifest {
 namespace {

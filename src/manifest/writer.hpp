@@ -1,5 +1,5 @@
-// Keeps the log of this server, and what belongs to it: the files of earlier runs that this run replaces, the forecast of a full disk, the
-// views of the whole run.
+// Keeps the log of this server, and what belongs to it: the files of earlier runs that this run replaces, the forecast of a full disk, and
+// the interface to the views of the whole run.
 // Used by: the hdf5 plugin, on the server's work thread.
 // Before it: storage.hpp. After it: log.hpp, run_views.hpp.
 #pragma once
@@ -19,11 +19,25 @@
 #include "log.hpp"
 #include "output_folder.hpp"
 #include "start.hpp"
-#include "views.hpp"
 
 namespace damaris::manifest {
 
-using CheckEarlier = std::function<void(const std::vector<std::string>& names)>;
+// A storage's views, which show a run as a whole and follow its manifest. A view combines only variables that all runs declare alike.
+class Views {
+ public:
+  enum class Work { none, more, later };
+
+  virtual ~Views() = default;
+  // Records were added to the manifest.
+  virtual void manifest_changed() = 0;
+  // Performs a piece of background work; `later`: there is more, but it would take too much of the server's time now.
+  virtual Work work() = 0;
+  // This server's last update. Throws damaris::Error(DC_E_IO); the previous views stay.
+  virtual void finish() = 0;
+};
+
+// Records a new view in the manifest, and then puts it in place.
+using RecordView = std::function<void(const ViewEntry&, std::uint64_t shown, const std::function<void()>& put_in_place)>;
 
 // For a recovery: steps that the dead server had given up, and that its log may lack.
 struct GivenUpSteps {
@@ -36,7 +50,7 @@ struct WriterOptions {
   GivenUpSteps given_up = {};
   bool owns_files = true;  // else another server creates the files to which this one contributes
   // Gets the names of this server's files of earlier runs; may refuse to start by throwing.
-  CheckEarlier check_earlier;
+  std::function<void(const std::vector<std::string>& names)> check_earlier;
   std::function<std::unique_ptr<Views>(const RecordView&)> make_views;
 };
 

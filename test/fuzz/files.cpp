@@ -15,7 +15,6 @@
 #include "fuzz.hpp"
 #include "manifest/manifest.hpp"
 #include "manifest/records.hpp"
-#include "manifest/sealed_line.hpp"
 #include "plugins/hdf5/restart/restart_reader.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 
@@ -30,7 +29,7 @@ namespace fs = std::filesystem;
 // Real files: HDF5 takes none that has no place in a folder. In the working directory, for as long as the program runs.
 constexpr char kFolder[] = "fuzz_files.run", kFile[] = "stored.h5";
 const manifest::LogName kLog = {1, "n", 0};
-const std::string basename = std::string(kFolder) + "/run", log_path = std::string(kFolder) + "/" + kLog.of("run"),
+const std::string run_basename = std::string(kFolder) + "/run", log_path = std::string(kFolder) + "/" + kLog.of("run"),
                   file_path = std::string(kFolder) + "/" + kFile;
 
 std::int64_t number(Input& input) {
@@ -191,9 +190,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   write_file(input);
   write_log(input);
-  const manifest::Verification result = hdf5::verify(basename, {});
+  const manifest::Verification result = hdf5::verify(run_basename, {});
   require(result.steps == 1, "a record is a step");
-  manifest::Manifest manifest(basename);
+  manifest::Manifest manifest(run_basename);
   manifest.read_on();
   try {
     restart_all(manifest.with_files(0));

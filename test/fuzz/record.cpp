@@ -11,7 +11,7 @@
 #include "core/base/json.hpp"
 #include "fuzz.hpp"
 #include "manifest/log_reader.hpp"
-#include "manifest/sealed_line.hpp"
+#include "manifest/records.hpp"
 #include "manifest/stored_parts.hpp"
 
 using namespace damaris;

@@ -1,5 +1,5 @@
 // The checksum of a file, or of a piece of one.
-#include "manifest/file_sum.hpp"
+#include "manifest/output_folder.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -10,7 +10,7 @@
 
 #include "core/base/json.hpp"
 #include "manifest/log.hpp"
-#include "manifest/log_names.hpp"
+#include "manifest/output_folder.hpp"
 #include "manifest/records.hpp"
 
 namespace damaris::test {

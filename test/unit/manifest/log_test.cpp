@@ -14,8 +14,8 @@
 
 #include "core/base/failure.hpp"
 #include "core/base/json.hpp"
-#include "manifest/log_names.hpp"
 #include "manifest/log_reader.hpp"
+#include "manifest/output_folder.hpp"
 #include "support/temp_folder.hpp"
 
 namespace damaris::manifest {

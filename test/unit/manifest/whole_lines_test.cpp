@@ -1,5 +1,5 @@
 // The lines of a manifest, whatever the file is.
-#include "manifest/sealed_line.hpp"
+#include "manifest/records.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

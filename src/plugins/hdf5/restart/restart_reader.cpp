@@ -13,7 +13,7 @@
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
-#include "manifest/file_sum.hpp"
+#include "manifest/output_folder.hpp"
 #include "manifest/stored_parts.hpp"
 #include "stored_values.hpp"
 
@@ -191,13 +191,6 @@ Error damaged(const std::string& path, const std::string& what) {
   return Error(DC_E_IO, path + " " + what + ": it is damaged, or of another run; restore it, or continue from another step");
 }
 
-void check_values(const manifest::FileEntry& file, const std::string& path) {
-  const File open = open_stored(path);
-  for (const manifest::DatasetEntry& dataset : file.datasets)
-    if (checksum_of(open, dataset) != dataset.checksum)
-      throw damaged(path, "has other values of /" + dataset.path + " than those stored");
-}
-
 std::string nearest_steps(const std::map<std::int64_t, manifest::StepEntry>& steps, std::int64_t step) {
   const auto after = steps.lower_bound(step);
   std::string text;
@@ -288,17 +281,14 @@ RestartReader::FileState RestartReader::state_of(const std::string& path) {
   return {facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
 }
 
-// Checks each file once, and again if it was replaced: its size, as HDF5 may not notice, and its checksum; or its values, if the manifest
-// has no checksum of the file.
+// Checks each file once, and again if it was replaced: its size, as HDF5 may not notice, and its checksum.
 void RestartReader::check_file(const manifest::FileEntry& file, const std::string& path) {
   const FileState now = state_of(path);
   if (const auto known = checked_.find(path); known != checked_.end() && known->second == now) return;
   if (static_cast<std::uint64_t>(now.bytes) != file.bytes)
     throw damaged(path, "has " + std::to_string(now.bytes) + " bytes, it was stored with " + std::to_string(file.bytes));
   const auto progress = [&](std::uint64_t done) { progress_.checks(path, done, file.bytes, Clock::now()); };
-  if (!file.checksum)
-    check_values(file, path);
-  else if (manifest::sum_of_file(path, 0, file.bytes, progress).checksum != *file.checksum)
+  if (manifest::sum_of_file(path, 0, file.bytes, progress).checksum != file.checksum)
     throw damaged(path, "does not match its checksum");
   checked_[path] = now;
 }

@@ -14,7 +14,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
 #include "core/base/own_file.hpp"
-#include "manifest/file_sum.hpp"
+#include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {
 namespace {

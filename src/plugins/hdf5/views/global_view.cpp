@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "../layout/pieces.hpp"
-#include "manifest/views.hpp"
 
 namespace damaris::hdf5 {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/base/clock.hpp"
 #include "global_view.hpp"
 #include "manifest/manifest.hpp"
+#include "manifest/writer.hpp"
 #include "master_file.hpp"
 #include "view_place.hpp"
 

@@ -14,7 +14,6 @@
 #include "../file/handle.hpp"
 #include "../restart/stored_values.hpp"
 #include "core/base/own_file.hpp"
-#include "manifest/file_sum.hpp"
 #include "manifest/output_folder.hpp"
 
 namespace damaris::hdf5 {

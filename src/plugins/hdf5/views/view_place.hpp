@@ -12,7 +12,7 @@
 
 #include "core/base/output_file.hpp"
 #include "global_view.hpp"
-#include "manifest/views.hpp"
+#include "manifest/entries.hpp"
 
 namespace damaris::hdf5 {
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/base/json.hpp"
+#include "manifest/manifest.hpp"
 #include "plugins/hdf5/restart/verify_values.hpp"
 #include "unit/plugins/hdf5/earlier_run.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "manifest/file_sum.hpp"
+#include "manifest/output_folder.hpp"
 #include "support/temp_folder.hpp"
 
 namespace {

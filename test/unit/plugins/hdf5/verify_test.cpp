@@ -10,7 +10,8 @@
 
 #include <fstream>
 
-#include "manifest/sealed_line.hpp"
+#include "core/base/json.hpp"
+#include "manifest/records.hpp"
 #include "unit/plugins/hdf5/run_server.hpp"
 
 using namespace damaris::test;
