@@ -1,7 +1,6 @@
 #include "delivery.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/json.hpp"
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "core/base/json_fwd.hpp"
 #include "entries.hpp"

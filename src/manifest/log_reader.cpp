@@ -4,7 +4,6 @@
 #include <damaris/error.hpp>
 
 #include <cerrno>
-#include <utility>
 
 #include "core/base/failure.hpp"
 #include "core/base/json.hpp"

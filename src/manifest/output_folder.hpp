@@ -27,8 +27,6 @@ class FileNames {
 
   const std::string& folder() const { return folder_; }
   const std::string& stem() const { return stem_; }
-  // The prefix of the names of this server's files, including ".i".
-  const std::string& prefix() const { return prefix_; }
   // The manifest of the run and the files next to it: "<folder>/<stem>.jsonl".
   std::string of_run(const std::string& suffix) const { return folder_ + "/" + stem_ + suffix; }
   // The same for hidden files.
@@ -46,7 +44,7 @@ class FileNames {
   std::string final_name(std::int64_t step) const { return prefix_ + std::to_string(step) + ".h5"; }
 
  private:
-  std::string folder_, stem_, prefix_;
+  std::string folder_, stem_, prefix_;  // the last: of the names of this server's files, including ".i"
 };
 
 // Creates a file with the longest possible name, writes to it and removes it: permission bits say nothing about root, read-only file

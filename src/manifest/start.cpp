@@ -1,5 +1,7 @@
 #include "start.hpp"
 
+#include <damaris/error.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

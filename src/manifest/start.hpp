@@ -4,15 +4,12 @@
 // Before it: output_folder.hpp. After it: the log, to which writer.hpp adds.
 #pragma once
 
-#include <damaris/error.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "entries.hpp"
 #include "log.hpp"

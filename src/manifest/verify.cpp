@@ -2,13 +2,10 @@
 
 #include <damaris/error.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <tuple>
 

@@ -60,8 +60,6 @@ class ManifestWriter {
   // `host` and `names` must outlive this object.
   ManifestWriter(const dc_host_t& host, const WriterOptions& options, const FileNames& names);
 
-  // Servers that do not know their number.
-  bool apart() const { return run_.apart; }
   // Of this run.
   std::int64_t generation() const { return log_name_.generation; }
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <string>
 
 #include "file/handle.hpp"
 #include "storage.hpp"

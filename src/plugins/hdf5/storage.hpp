@@ -6,11 +6,9 @@
 #include <damaris/plugin.h>
 #include <damaris/error.hpp>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "core/base/clock.hpp"
 #include "layout/place_warnings.hpp"

@@ -99,6 +99,16 @@ std::vector<JoinedBox> join(const std::vector<Box>& blocks) {
   return joined;
 }
 
+std::vector<JoinedBox> join_or_first(const std::vector<Box>& blocks) {
+  std::vector<JoinedBox> joined = join(blocks);
+  if (joined.empty() && !blocks.empty()) joined.push_back({blocks.front(), {{0, blocks.front()}}});
+  return joined;
+}
+
+std::string source_name(std::int32_t source, std::int32_t block) {
+  return std::to_string(source) + (block == 0 ? "" : "." + std::to_string(block));
+}
+
 namespace {
 
 // The blocks of one variable, which are consecutive in a step.
@@ -156,15 +166,10 @@ void add_stack(const Blocks& blocks, std::vector<Piece>& pieces) {
   pieces.push_back(std::move(piece));
 }
 
-std::string source_name(const dc_dataset_t& block) {
-  const std::string source = std::to_string(block.source);
-  return block.block == 0 ? source : source + "." + std::to_string(block.block);
-}
-
 void add_one_per_block(const Blocks& blocks, std::vector<Piece>& pieces) {
   for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) {
     const Box box = interior(*block);
-    pieces.push_back({std::string(block->variable->path) + "/" + source_name(*block),
+    pieces.push_back({std::string(block->variable->path) + "/" + source_name(block->source, block->block),
                       block->variable,
                       false,
                       block->has_position != 0,
@@ -174,18 +179,11 @@ void add_one_per_block(const Blocks& blocks, std::vector<Piece>& pieces) {
   }
 }
 
-std::vector<JoinedBox> joined_boxes(const Blocks& blocks) {
+void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
   std::vector<Box> interiors;
   interiors.reserve(static_cast<std::size_t>(blocks.end - blocks.begin));
   for (const dc_dataset_t* block = blocks.begin; block != blocks.end; ++block) interiors.push_back(interior(*block));
-  std::vector<JoinedBox> boxes = join(interiors);
-  // All blocks are empty: the file still has the variable, without elements.
-  if (boxes.empty()) boxes.push_back({interiors.front(), {{0, interiors.front()}}});
-  return boxes;
-}
-
-void add_joined(const Blocks& blocks, std::vector<Piece>& pieces) {
-  const std::vector<JoinedBox> boxes = joined_boxes(blocks);
+  const std::vector<JoinedBox> boxes = join_or_first(interiors);
   for (std::size_t k = 0; k < boxes.size(); ++k) {
     const std::string path = blocks.begin->variable->path;
     Piece piece;

@@ -30,6 +30,11 @@ struct JoinedBox {
 // If blocks overlap, the earlier one wins, so staggered faces come from the lower source. Empty blocks are ignored. A union that is a box
 // becomes one box; any other, several boxes, sorted by their low corners. The result depends only on the argument.
 std::vector<JoinedBox> join(const std::vector<Box>& blocks);
+// The same; if all are empty, the first of them, as the file still has the variable, without elements.
+std::vector<JoinedBox> join_or_first(const std::vector<Box>& blocks);
+
+// What ends the path of a dataset of one block: "4", "4.1".
+std::string source_name(std::int32_t source, std::int32_t block);
 
 // A part of a block, in the coordinates of the piece; in a stack, the whole block, with extent 1 in the first dimension. `block` is a view,
 // valid during the callback.

@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "../file/handle.hpp"
 #include "../layout/gather.hpp"

@@ -226,11 +226,6 @@ SharedDataset joined_dataset(const dc_variable_info_t& variable, const Offered& 
   return dataset;
 }
 
-std::string source_name(const OfferedBlock& block) {
-  const std::string source = std::to_string(block.source);
-  return block.block == 0 ? source : source + "." + std::to_string(block.block);
-}
-
 void add_contests(std::vector<Overlap>& overlaps, const dc_variable_info_t& variable, const Offered& offered) {
   for (const Contest& contest : contests(boxes_of(offered))) {
     const auto part = [&](const MemberBlock& one) {
@@ -248,7 +243,7 @@ void add_datasets(SharedLayout& layout, const dc_variable_info_t& variable, cons
   }
   if (scattered) layout.scattered.push_back(variable.path);
   for (const MemberBlock& one : offered.blocks)
-    layout.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block),
+    layout.datasets.push_back({std::string(variable.path) + "/" + source_name(one.block.source, one.block.block),
                                &variable,
                                false,
                                one.block.has_position,
@@ -273,10 +268,7 @@ std::vector<const SharedPart*> parts_of(const SharedDataset& dataset, int member
 std::vector<JoinedBox> joined_parts(const std::vector<const SharedPart*>& parts) {
   std::vector<Box> boxes;
   for (const SharedPart* part : parts) boxes.push_back(part->box);
-  std::vector<JoinedBox> joined = join(boxes);
-  // If no block has elements, the dataset has none.
-  if (joined.empty() && !boxes.empty()) joined.push_back({boxes.front(), {{0, boxes.front()}}});
-  return joined;
+  return join_or_first(boxes);
 }
 
 }  // namespace

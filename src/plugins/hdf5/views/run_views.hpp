@@ -5,7 +5,6 @@
 
 #include <damaris/plugin.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <set>

@@ -1,6 +1,5 @@
 #include "brick_index.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>

@@ -1,8 +1,5 @@
 #include "precision.hpp"
 
-#include <damaris/error.hpp>
-
-#include <algorithm>
 #include <cmath>
 #include <string>
 
