@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
@@ -116,17 +114,12 @@ Box moved(Box box, const Box& from, const Box& to) {
   return box;
 }
 
-// Dequantizes in double precision, in which the largest error was measured. Non-finite values are unchanged, and finite ones are clamped to
-// T: an earlier version quantized some that would round to infinity.
+// Dequantizes in double precision, in which the largest error was measured. Non-finite values are unchanged.
 template <class T>
 void dequantize(std::byte* values, std::size_t count, const manifest::DatasetEntry& dataset) {
   const double scale = dataset.scale.value_or(1), offset = dataset.offset.value_or(0);
   auto* reals = reinterpret_cast<T*>(values);
-  constexpr double kMost = std::numeric_limits<T>::max();
-  for (std::size_t i = 0; i < count; ++i) {
-    const double value = static_cast<double>(reals[i]) * scale + offset;
-    reals[i] = static_cast<T>(std::isfinite(reals[i]) ? std::clamp(value, -kMost, kMost) : value);
-  }
+  for (std::size_t i = 0; i < count; ++i) reals[i] = static_cast<T>(static_cast<double>(reals[i]) * scale + offset);
 }
 
 // Converts like H5Dread.

@@ -119,28 +119,6 @@ TEST_CASE("16 bits are read back as the values that they represent") {
   CHECK(question.values == std::vector<float>{302.5F, 290});
 }
 
-TEST_CASE(
-    "16 bits that represent more than the largest number of their type are read back as that, as an earlier version quantized it") {
-  constexpr float kMost = std::numeric_limits<float>::max(), kInf = std::numeric_limits<float>::infinity();
-  std::vector<dc_variable_info_t> variables = {theta()};
-  variables[0].reduction.precision = DC_FLOAT16;
-  variables[0].reduction.has_packing = 1;
-  variables[0].reduction.scale = 1;
-  variables[0].reduce = "float16";
-  Fixture fixture(variables);
-  Blocks blocks(4);
-  place(blocks.add(variables[0], 0, {2, 2}, std::vector<float>{1, -1, kInf, 0.5F}), {0, 0});
-  fixture.stored(blocks);
-  const HandRecord record(fixture.folder.path());
-  manifest::DatasetEntry dataset = joined_dataset("fields/theta", {0, 0}, {2, 2});
-  dataset.scale = 0x1p128;
-  record.add(record.step(4, fixture.path(4), {dataset}));
-  Later later(record, variables);
-  Question<float> question(variables[0], 4, {2, 2});
-  later.reads(question.at({0, 0}));
-  CHECK(question.values == std::vector<float>{kMost, -kMost, kInf, 0x1p127F});
-}
-
 namespace {
 
 // Stores values in 16 bits and returns what a later run reads of them.
