@@ -1,66 +1,58 @@
-// Looks up the names of a model, without an allocation: an open table of hashes, and all names in one string.
+// Looks up the names of a model.
 // Used by: the configuration, and make_region for the table of the variables; each client, for what its frame has. Off the path of a
 // write: the table that a client looks its variables up in is variable_table.hpp.
 // Before it: a model, or its frame. After it: an index into one of its lists.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/model/model.hpp"
 
 namespace damaris::model {
 
-// Of the name. The same in every process of a build.
-std::uint32_t hash_of(std::string_view name) noexcept;
+using NameIds = std::map<std::string, int, std::less<>>;
 
-// The number of places of a table for so many names: a power of two, at least half of them unused.
-std::uint64_t places_for(std::uint64_t names) noexcept;
+inline int id_in(const NameIds& ids, std::string_view name) {
+  const auto found = ids.find(name);
+  return found == ids.end() ? -1 : found->second;
+}
 
-class NameTable {
- public:
-  static constexpr int kNone = -1;
-
-  explicit NameTable(std::size_t names);
-  // Threads: any. Returns kNone for a name that has not been set.
-  int find(std::string_view name) const noexcept;
-  // Adds the name, or gives it another value. No more names than the table was made for.
-  void set(std::string_view name, int value);
-
- private:
-  struct Entry {
-    std::uint32_t hash = 0, offset = 0, length = 0;
-    int value = kNone;
-    bool used = false;
-  };
-  std::size_t place_of(std::string_view name, std::uint32_t hash) const noexcept;
-
-  std::vector<Entry> entries_;  // places_for the names
-  std::string names_;
-};
-
-// Each function returns -1 if the name is unknown.
+// Each function returns -1 if the name is unknown; the first of several with a name is the one that is found.
 class FrameNames {
  public:
-  explicit FrameNames(const Frame& frame);
-  int layout(std::string_view name) const { return layouts_.find(name); }
-  int event(std::string_view name) const { return events_.find(name); }
-  int parameter(std::string_view name) const { return parameters_.find(name); }
+  explicit FrameNames(const Frame& frame)
+      : layouts_(ids_of(frame.layouts)), events_(ids_of(frame.events)), parameters_(ids_of(frame.parameters)) {}
+  int layout(std::string_view name) const { return id_in(layouts_, name); }
+  int event(std::string_view name) const { return id_in(events_, name); }
+  int parameter(std::string_view name) const { return id_in(parameters_, name); }
 
  private:
-  NameTable layouts_, events_, parameters_;
+  template <class Items>
+  static NameIds ids_of(const Items& items) {
+    NameIds ids;
+    for (std::size_t i = 0; i < items.size(); ++i) ids.try_emplace(items[i].name, static_cast<int>(i));
+    return ids;
+  }
+  const NameIds layouts_, events_, parameters_;
 };
 
 // Finds variables by full path and, where it is unique, by bare name. A full path takes precedence over an equal bare name.
 class VariableNames {
  public:
-  explicit VariableNames(const Model& model);
-  int find(std::string_view name) const;
+  explicit VariableNames(const Model& model) {
+    for (const Variable& v : model.variables)
+      if (const auto [found, is_new] = ids_.try_emplace(v.name, static_cast<int>(v.id)); !is_new) found->second = -1;
+    for (const Variable& v : model.variables) ids_[v.path] = static_cast<int>(v.id);
+  }
+  // Returns -1 if the name is unknown, or not unique.
+  int find(std::string_view name) const { return id_in(ids_, name); }
 
  private:
-  NameTable table_;
+  NameIds ids_;
 };
 
 }  // namespace damaris::model

@@ -11,12 +11,44 @@
 namespace damaris::model {
 namespace {
 
+std::uint64_t mixed(std::uint64_t value) noexcept {
+  value *= 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
+  return value ^ (value >> 32);
+}
+
+template <class Word>
+std::uint64_t load(const char* from) noexcept {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// Of a name, the same in every process of a build. Eight bytes at a time; the last ones may be taken twice.
+std::uint32_t hash_of(std::string_view name) noexcept {
+  const char* const first = name.data();
+  const std::size_t length = name.size();
+  std::uint64_t hash = length;
+  if (length >= 8) {
+    for (std::size_t at = 0; at + 8 < length; at += 8) hash = mixed(hash ^ load<std::uint64_t>(first + at));
+    hash = mixed(hash ^ load<std::uint64_t>(first + length - 8));
+  } else if (length >= 4) {
+    hash = mixed(hash ^ load<std::uint32_t>(first) ^ load<std::uint32_t>(first + length - 4) << 32);
+  } else {
+    for (const char c : name) hash = hash << 8 | static_cast<unsigned char>(c);
+  }
+  return static_cast<std::uint32_t>(mixed(hash));
+}
+
 [[noreturn]] void refuse_table(const std::string& why) {
   throw Error(DC_E_CONFIG, "the compiled model cannot be used: its table of variables " + why);
 }
 
-// A variable has two names at most.
-std::uint64_t places_of(std::uint32_t variables) { return places_for(2 * std::uint64_t{variables}); }
+// A power of two, at least half of them unused: a variable has two names at most.
+std::uint64_t places_of(std::uint32_t variables) noexcept {
+  std::uint64_t places = 8;
+  while (places < 4 * std::uint64_t{variables}) places *= 2;
+  return places;
+}
 
 std::uint32_t narrowed(std::uint64_t value) {
   if (value > std::numeric_limits<std::uint32_t>::max()) refuse_table("would be too large");
