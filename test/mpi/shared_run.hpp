@@ -16,11 +16,11 @@ namespace damaris::test {
 
 class SharedRun {
  public:
-  // Collective over MPI_COMM_WORLD. `more` are attributes of <hdf5>; its files are in the folder "out" of the job, or of
-  // the folder `within` in it, which the XML does not name: it has to be the working folder of all ranks. Their names begin with `stem`.
+  // Collective over MPI_COMM_WORLD. `more` are attributes of <hdf5>; its files are in the folder "out" of the job, and their
+  // names begin with `stem`.
   explicit SharedRun(const std::string& more = "", const std::string& buffer = "size='16MiB'",
-                     const std::string& whole = "global='2*n'", const std::string& within = "", const std::string& stem = "storm")
-      : job(4, "2"), out(job.file(std::filesystem::path(within) / "out")), run(out + "/" + stem) {
+                     const std::string& whole = "global='2*n'", const std::string& stem = "storm")
+      : job(4, "2"), out(job.file("out")), run(out + "/" + stem) {
     if (rank_in(MPI_COMM_WORLD) == 0) std::filesystem::create_directories(out);
     ::setenv("DAMARIS_TEST_HIDE", out.c_str(), 1);
     xml_ = "<simulation name='shared'><architecture><dedicated cores='1'/><buffer " + buffer +
@@ -28,7 +28,7 @@ class SharedRun {
            "/><variable name='x' layout='line'/><type name='row'><field name='a' type='double' count='8192'/></type>"
            "<layout name='row' type='row' dimensions='1' global='3'/><variable name='y' layout='row'/></data><storage><hdf5 "
            "basename='" +
-           (within.empty() ? out : "out") + "/" + stem + "' files='single' " + more + "/></storage><actions>";
+           run + "' files='single' " + more + "/></storage><actions>";
     for (const char* action : {"hide", "show", "stay"})
       xml_ += "<event name='" + std::string(action) + "' action='" + action + "' using='damaris_test_faults.so' scope='core'/>";
     xml_ += "</actions></simulation>";

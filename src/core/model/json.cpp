@@ -7,6 +7,7 @@
 #include "core/base/error.hpp"
 #include "core/base/format.hpp"
 #include "core/base/json.hpp"
+#include "core/base/text.hpp"
 
 namespace damaris::model {
 namespace {
@@ -218,7 +219,6 @@ class TextReader {
  private:
   // Whether `parsed` becomes part of the tree.
   bool keeps(int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::value) restore_bytes(parsed);
     if (depth == 1 && event == Json::parse_event_t::key) key_ = parsed.get_ref<const std::string&>();
     if (depth == 1 && event == Json::parse_event_t::value && key_ == "damaris_model") is_known_ = parsed == kJsonVersion;
     if (depth != 2 || event != Json::parse_event_t::object_end) return true;
@@ -260,6 +260,9 @@ class TextReader {
 };
 
 Json frame_json(const Frame& frame) {
+  for (const std::string& path : {frame.file, frame.folder})  // all others are from the XML
+    if (find_not_utf8(path) != std::string::npos)
+      throw Error(DC_E_CONFIG, format("'{}', the XML or the working folder, is not UTF-8; choose another name", path));
   Writer io;
   Fields<Writer>{io("damaris_model", kJsonVersion)}.of(frame);
   return io.json();
@@ -286,12 +289,10 @@ auto read_or_refuse(Read&& read) try {
 std::string to_json(const Model& model) {
   Json whole = frame_json(model);
   whole.update(rest_json(model));
-  return text_with_bytes_of(whole);
+  return text_of(whole);
 }
 
-JsonParts to_json_parts(const Model& model) {
-  return {text_with_bytes_of(frame_json(model)), text_with_bytes_of(rest_json(model))};
-}
+JsonParts to_json_parts(const Model& model) { return {text_of(frame_json(model)), text_of(rest_json(model))}; }
 
 Model from_json(std::string_view text) {
   return read_or_refuse([&] {

@@ -15,7 +15,7 @@ namespace damaris::model {
 // enumerators that a reader accepts are bounded in json.cpp.
 constexpr int kJsonVersion = 12;
 
-// The whole as one text.
+// The whole as one text. Throws Error(DC_E_CONFIG) if the path of the XML or of the working folder is not UTF-8; so does to_json_parts().
 std::string to_json(const Model& model);
 // Throws Error(DC_E_CONFIG) if the text is not a model of this version.
 Model from_json(std::string_view text);

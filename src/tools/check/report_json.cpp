@@ -44,7 +44,7 @@ std::string json_report(const model::Model& model, const Sizes& sizes, const std
     figures["buffer_bytes_configured"] = model.architecture.buffer_bytes;
     if (sizes.clients > 0) figures["buffer_bytes_needed"] = sizes.buffer_bytes;
   }
-  result["model"] = parse_with_bytes(model::to_json(model));
+  result["model"] = Json::parse(model::to_json(model));
   result["model"]["architecture"]["lane_messages"] = sizes.lane_messages;
   replace_enumerators(result["model"]);
   return text_of(result, 2) + "\n";

@@ -116,25 +116,6 @@ TEST_CASE("damaris verify says whether a run goes on, was killed or has ended, a
   verified(0, "COMPLETE: 2 steps, 0 to 1");
 }
 
-TEST_CASE("a run in a folder whose name is not UTF-8 is recovered there, not in one whose name looks alike", "[unpromised]") {
-  Run run("<clients count='1'/>", storage());
-  const std::string odd = run.folder().file("\xff\xfe"), alike = run.folder().file("\xef\xbf\xbd\xef\xbf\xbd");
-  const bool has_double = GENERATE(true, false);
-  if (has_double) std::filesystem::create_directories(alike + "/out");
-  std::filesystem::create_directories(odd + "/out");
-  shm::FoundRegion region;
-  {
-    const InFolder folder(odd);
-    region = kill_with_data(run);
-  }
-  run.drop(0);
-  const Output output = damaris({"recover", region.name});
-  CHECK(output.text == region.name + ": 1 block stored, step 1, region removed\n");
-  CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(": all as recorded\n"));
-  CHECK_THAT(damaris({"verify", odd + "/out/x"}).text, Catch::Contains(" 2 steps, "));
-  if (has_double) CHECK(std::filesystem::is_empty(alike + "/out"));
-}
-
 TEST_CASE("the blocks of a partial step are counted as the client wrote them, and the step is named once") {
   Run run("<clients count='1'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));

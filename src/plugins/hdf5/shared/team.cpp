@@ -167,10 +167,9 @@ std::string file_of(const void* symbol) {
 
 // Runs the task and encodes its result or failure as text.
 std::string encoded_result_of(const std::function<std::string()>& task) {
-  // A path, as result or in a sentence, need not be UTF-8.
-  const auto failed = [](const std::string& why, int error) { return text_with_bytes_of({{"failed", why}, {"errno", error}}); };
+  const auto failed = [](const std::string& why, int error) { return text_of({{"failed", why}, {"errno", error}}); };
   try {
-    return text_with_bytes_of({{"done", task()}});
+    return text_of({{"done", task()}});
   } catch (const Failure& failure) {
     return failed(failure.what(), failure.system_error());
   } catch (const Error& error) {
@@ -310,7 +309,7 @@ std::vector<std::string> Team::exchange(const std::string& mine) {
 std::vector<std::string> Team::run_on_all(const std::function<std::string()>& task) {
   std::vector<std::string> results;
   for (const std::string& text : exchange(encoded_result_of(task))) {
-    const Json result = parse_with_bytes(text);
+    const Json result = Json::parse(text);
     if (result.contains("failed")) throw Failure(result.at("failed").get<std::string>(), result.at("errno").get<int>());
     results.push_back(result.at("done").get<std::string>());
   }
