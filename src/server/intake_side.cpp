@@ -8,11 +8,13 @@
 #include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 #include "core/shm/pool.hpp"
+#include "core/shm/server_facts.hpp"
 
 namespace damaris::server {
 namespace {
 
 constexpr auto kWatchInterval = std::chrono::milliseconds(50);  // between checks of the clients' processes
+constexpr double kLongCallSeconds = 8;                          // of a plugin; a longer one is logged, within 10 s
 constexpr int kMessagesPerVisit = 256;                          // per lane, so that no client starves the others
 // What one client may have queued for the work side. Beyond it the client's lanes fill, and back-pressure reaches the simulation: the memory
 // of a server whose plugin or storage hangs stays bounded.
@@ -226,7 +228,16 @@ bool IntakeSide::watch_clients() {
     roster_.notify_all_clients({std::max<std::int64_t>(member->last_step, 0), {DC_E_CLIENT_LOST, sentence}});
   }
   reclaim();
+  watch_plugins();
   return !dead.empty();
+}
+
+// A call cannot be interrupted (rule 4 of docs/rules.md), so it is named while it still runs, once.
+void IntakeSide::watch_plugins() {
+  const shm::Busy busy = shm::busy_with(region_->header());
+  if (busy.since_ns == 0 || busy.seconds < kLongCallSeconds || busy.since_ns == std::exchange(long_call_ns_, busy.since_ns)) return;
+  log_line(LogLevel::warning, format("the server has been in {} for {:.1f} s; meanwhile it stores no step and runs no action",
+                                     busy.what, busy.seconds));
 }
 
 // Returns the blocks of dead clients to a pool, where the others need the room. A client that is alive may still fill its blocks,

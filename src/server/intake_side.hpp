@@ -105,6 +105,7 @@ class IntakeSide {
   void take_of_log(Member& member, Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
   void stop_waiting();
+  void watch_plugins();
   void reclaim();
   void account_for(Step& step) const;
   void add_to_totals(const PluginHost::StepResult& result);
@@ -163,6 +164,7 @@ class IntakeSide {
   bool leaves_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();
+  std::int64_t long_call_ns_ = 0;  // when the last call began that was logged
 };
 
 }  // namespace damaris::server

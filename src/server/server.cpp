@@ -16,7 +16,6 @@
 #include "core/base/process_guard.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
-#include "server/watchdog.hpp"
 
 namespace damaris::server {
 namespace {
@@ -41,12 +40,11 @@ class ForkProofThread {
   std::unique_ptr<std::thread> thread_;
 };
 
-constexpr std::int64_t kShortSleepMs = 2;                // an ordinary write does not ring the doorbell
-constexpr std::int64_t kLongSleepMs = 10;                // after idle polls: a wake-up may cost 30 us
-constexpr std::int64_t kHoldMs = 10'000;                 // of the wait of a leaving client for other servers and its reports
-constexpr std::int64_t kRecoveryMs = 30'000;             // how long a recovery retries what the file system refuses
-constexpr std::int64_t kIdleWorkMs = 1'000;              // of a work side that nothing but a job can need
-constexpr auto kLongCallback = std::chrono::seconds(8);  // a longer callback is logged, within 10 s
+constexpr std::int64_t kShortSleepMs = 2;     // an ordinary write does not ring the doorbell
+constexpr std::int64_t kLongSleepMs = 10;     // after idle polls: a wake-up may cost 30 us
+constexpr std::int64_t kHoldMs = 10'000;      // of the wait of a leaving client for other servers and its reports
+constexpr std::int64_t kRecoveryMs = 30'000;  // how long a recovery retries what the file system refuses
+constexpr std::int64_t kIdleWorkMs = 1'000;   // of a work side that nothing but a job can need
 
 }  // namespace
 
@@ -231,7 +229,6 @@ void Server::work_loop() {
 
 // In a recovery, which has no clients.
 void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
-  const Watchdog watchdog(region_->header(), kLongCallback);
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
     heed(stop);
@@ -253,7 +250,6 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
     if (outcome.code != DC_OK) fail(outcome);
     handover_.end_intake();
   };
-  const Watchdog watchdog(region_->header(), kLongCallback);
   const ForkProofThread thread(intake);  // the last, as it does not end before the run
   Status outcome = outcome_of([&] { work_loop(); });
   if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);

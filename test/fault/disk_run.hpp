@@ -114,8 +114,8 @@ class DiskRun {
   }
   void stop() { server_->kill(SIGTERM); }
   std::vector<std::string> logged(const std::string& part) const { return lines_of(file("log"), part); }
-  // Whether the watchdog has said of the server's main loop that it has been in `place`, after how many seconds it ever came to that.
-  bool named_by_watchdog(const std::string& place) const {
+  // Whether the log says of the server's main loop that it has been in `place`, after how many seconds it ever came to that.
+  bool named_in_log(const std::string& place) const {
     const std::vector<std::string> lines = logged("the server has been " + place);
     return lines.size() == 1 && std::atof(lines[0].c_str() + lines[0].find(place) + place.size()) >= 8;
   }

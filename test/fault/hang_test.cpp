@@ -9,7 +9,7 @@ namespace {
 
 using Catch::Contains;
 
-TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what came in is stored when it answers again") {
+TEST_CASE("a disk that hangs is named by time-outs and in the log; what came in is stored when it answers again") {
   DiskRun run("", "<clients count='1'/><server finalize-timeout='12s'/>");
   run.store(0);
   run.rule("write hang @.i1.h5");  // not the views, which the server writes when it has nothing else to do
@@ -19,7 +19,7 @@ TEST_CASE("a disk that hangs is named by time-outs and by the watchdog; what cam
   const Answer late = run.client("finalize");
   CHECK(late.code == DC_E_TIMEOUT);
   CHECK_THAT(late.sentence, Contains("client 0 leaves although its data are not durable: waited 12000 ms for") && Contains(place));
-  CHECK(wait_until([&] { return run.named_by_watchdog(place); }));
+  CHECK(wait_until([&] { return run.named_in_log(place); }));
   run.rule("");
   CHECK(run.ends() == 0);
   const Json found = verified(run.folder());

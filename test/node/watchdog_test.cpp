@@ -1,15 +1,10 @@
-#include "server/watchdog.hpp"
-
-#include <catch2/catch.hpp>
-
 #include <fstream>
-#include <memory>
 #include <sstream>
-#include <thread>
+#include <string>
 
 #include "core/base/log.hpp"
 #include "core/shm/server_facts.hpp"
-#include "support/temp_folder.hpp"
+#include "node.hpp"
 
 namespace damaris::test {
 namespace {
@@ -23,13 +18,20 @@ std::string text_of(const std::string& path) {
 TEST_CASE("rule 4: a plugin that takes long is named in the log while it still runs, once") {
   const TempFolder folder;
   configure_log(LogLevel::warning, folder.file("log"), "server 0");
-  const auto header = std::make_unique<shm::RegionHeader>();
-  const server::Watchdog watchdog(*header, std::chrono::milliseconds(10));
-  shm::show_busy(*header, "plugin 'stuck' at step 3");
-  while (text_of(folder.file("log")).find("in plugin 'stuck' at step 3 for ") == std::string::npos) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const std::string text = text_of(folder.file("log"));
+  Node node(node_model());
+  shm::RegionHeader& header = node.region().header();
+  const auto poll_until = [&](Deadline end) {
+    while (!end.passed()) node.server().poll();
+    return text_of(folder.file("log"));
+  };
+  shm::show_busy(header, "plugin 'stuck' at step 3");
+  CHECK(poll_until(Deadline::after_ms(100)).empty());
+  header.busy_since_ns -= 8'000'000'000;
+  const std::string text = poll_until(Deadline::after_ms(200));
+  CHECK_THAT(text, Catch::Contains("the server has been in plugin 'stuck' at step 3 for 8."));
   CHECK(text.find("stuck") == text.rfind("stuck"));
+  shm::show_busy(header, "");
+  node.stop();
   configure_log(LogLevel::off, "", "");
 }
 

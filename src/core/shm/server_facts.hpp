@@ -1,5 +1,5 @@
 // What messages say of a server: what it is doing, and where it logs. Nobody looks at the log, which may be on a disk that hangs.
-// Used by: the server's work thread, which shows what it does, and its reports; clients and the watchdog. Off the hot path.
+// Used by: the server's work thread, which shows what it does, and its reports; its intake thread, and clients. Off the hot path.
 // Before it: a plugin's callback; make_region.cpp, which puts the place of the log into the region's model. After it: the sentences of
 // time-outs and of a lost server, or a line in the log.
 #pragma once

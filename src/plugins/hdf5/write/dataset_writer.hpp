@@ -1,6 +1,6 @@
 // Writes one piece as an HDF5 dataset: brick by brick, or with a reduction chunk by chunk, rounded or quantized if declared and compressed
 // outside HDF5, by several threads.
-// Used by: the hdf5 plugin, on the server's work thread. A server has no other threads but intake, work, watchdog and those here.
+// Used by: the hdf5 plugin, on the server's work thread. A server has no other threads but intake, work, log and those here.
 // Before it: pieces.hpp, which assigns blocks to datasets. After it: HDF5, by H5Dwrite_chunk for what is compressed; any reader decompresses
 // it with its filters.
 #pragma once
