@@ -13,10 +13,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <list>
-#include <map>
 #include <mutex>
 #include <random>
 
@@ -46,55 +44,13 @@ std::string random_letters() {
   return text;
 }
 
-// Some file systems report another owner than the user who created the file, for instance NFS for root, or a mount for one user. A new
-// probe file reveals which. Checked once per file system, because other users may have put many files there.
-bool is_shown_as_ours(const std::string& path, const struct stat& info) noexcept try {
-  if (info.st_uid == ::geteuid()) return false;  // is_owner() has already rejected it
-  static std::mutex mutex;
-  static std::map<dev_t, uid_t> shown;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (const auto known = shown.find(info.st_dev); known != shown.end()) return known->second == info.st_uid;
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::string probe;
-  const int descriptor = make_own(folder + ".damaris-owner.", probe, O_RDWR, 0600);
-  if (descriptor < 0) return false;
-  struct stat made = {};
-  const bool seen = ::fstat(descriptor, &made) == 0;
-  ::close(descriptor);
-  ::unlink(probe.c_str());
-  if (seen) shown[made.st_dev] = made.st_uid;
-  return seen && made.st_uid == info.st_uid;
-} catch (...) {
-  return false;
-}
-
-// In a user namespace that does not map this user, all unmapped users share one number, which is also this user's.
-bool has_number_of_others() noexcept try {
-  long overflow = 65534;
-  std::ifstream("/proc/sys/kernel/overflowuid") >> overflow;
-  if (static_cast<long>(::geteuid()) != overflow) return false;
-  unsigned long inside = 0, outside = 0, count = 0;
-  std::ifstream map("/proc/self/uid_map");
-  const bool is_whole = (map >> inside >> outside >> count) && inside == 0 && outside == 0 && count == 4294967295;
-  return !is_whole;
-} catch (...) {
-  return true;
-}
-
-// Only the owner may change the mode.
-bool is_owner(int descriptor, const struct stat& info) noexcept {
-  return info.st_uid == ::geteuid() && (!has_number_of_others() || ::fchmod(descriptor, info.st_mode & 07777) == 0);
-}
-
 int error_of(const struct stat& irregular) noexcept { return S_ISDIR(irregular.st_mode) ? EISDIR : EINVAL; }
 
-// A private file must not have a second name, through which another user could hold it open and locked.
-int accept(int descriptor, const std::string& path, int flags, mode_t mode) noexcept {
+int accept(int descriptor, int flags) noexcept {
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return refuse(descriptor, errno);
   if (!S_ISREG(info.st_mode)) return refuse(descriptor, error_of(info));
-  if (!is_owner(descriptor, info) && !is_shown_as_ours(path, info)) return refuse(descriptor, EPERM);
-  if ((mode & 077) == 0 && info.st_nlink > 1) return refuse(descriptor, EMLINK);
+  if (info.st_uid != ::geteuid()) return refuse(descriptor, EPERM);
   if ((flags & O_TRUNC) != 0 && ::ftruncate(descriptor, 0) != 0) return refuse(descriptor, errno);
   return descriptor;
 }
@@ -107,12 +63,11 @@ int keep_for_owner(int made) noexcept {
   return made;
 }
 
-bool is_trusted_owner(uid_t owner) noexcept { return owner == 0 || (owner == ::geteuid() && !has_number_of_others()); }
-
 // Whether any user may replace `entry` in `folder`.
 bool anyone_may_replace(const struct stat& entry, const struct stat& folder) noexcept {
   if (!S_ISLNK(entry.st_mode) && !S_ISDIR(entry.st_mode) && (entry.st_mode & S_IWOTH) != 0) return true;
-  return (folder.st_mode & S_IWOTH) != 0 && !((folder.st_mode & S_ISVTX) != 0 && is_trusted_owner(entry.st_uid));
+  return (folder.st_mode & S_IWOTH) != 0 &&
+         !((folder.st_mode & S_ISVTX) != 0 && (entry.st_uid == 0 || entry.st_uid == ::geteuid()));
 }
 
 // "; it belongs to user 1001", or "" for this user's file or none.
@@ -164,7 +119,7 @@ int open_own(const std::string& path, int flags, mode_t mode) noexcept {
       if (errno != EEXIST || (flags & O_EXCL) != 0) return made;
     }
     const int found = ::open(path.c_str(), rest);
-    if (found >= 0) return moved_up(accept(found, path, flags, mode));
+    if (found >= 0) return moved_up(accept(found, flags));
     if (errno == ENXIO) errno = EINVAL;  // a pipe without a reader, a socket
     if (errno != ENOENT || (flags & O_CREAT) == 0 || tries == kTries) return -1;
   }
@@ -212,7 +167,7 @@ std::string why_not_read(const std::string& path, int error) {
 }
 
 std::string why_not_own(const std::string& path, int error, const std::string& instead) {
-  constexpr int kInTheWay[] = {ELOOP, EINVAL, EAGAIN, EMLINK, EISDIR, EPERM, EACCES, ENXIO};
+  constexpr int kInTheWay[] = {ELOOP, EINVAL, EAGAIN, EISDIR, EPERM, EACCES, ENXIO};
   struct stat info = {};
   const bool is_in_the_way =
       std::find(std::begin(kInTheWay), std::end(kInTheWay), error) != std::end(kInTheWay) && ::lstat(path.c_str(), &info) == 0;
@@ -229,11 +184,9 @@ std::string why_not_own(const std::string& path, int error) {
   if (error == ELOOP && seen && S_ISLNK(info.st_mode))
     return "it is a symbolic link, which may lead to another user's file" + whose;
   if (error == EINVAL && seen && !S_ISREG(info.st_mode)) return "it is not a regular file" + whose;
-  if (error == EAGAIN) return "another process holds a lease on it (fcntl F_SETLEASE)" + whose;
-  if (error == EMLINK) return "it has another name (a hard link), through which another user may hold it";
   if (seen && info.st_uid != ::geteuid() && (error == EPERM || error == EACCES))
     return "it belongs to user " + std::to_string(info.st_uid) + ", not to this one";
-  return std::strerror(error) + (error == EISDIR ? whose : "");
+  return std::strerror(error) + (error == EISDIR || error == EAGAIN ? whose : "");
 }
 
 bool is_kept_for_other(const std::string& path) noexcept try {

@@ -33,9 +33,8 @@ void keep_descriptors_low() noexcept;
 
 // Opens `path` as open(2) does, with O_CLOEXEC, but refuses a symbolic link as its last component, does not block on a named pipe, and
 // accepts an existing file only if it is a regular file of this user. O_TRUNC takes effect after these checks.
-// Owns: the caller owns the descriptor, which is moved_up(). Returns: the descriptor, or -1 with errno, with nothing created or changed: EPERM for another
-// user's file, ELOOP for a symbolic link, EINVAL if not a regular file, EMLINK for a file with several names if `mode` gives other users no
-// permissions, EAGAIN for a file with a lease, otherwise as open(2).
+// Owns: the caller owns the descriptor, which is moved_up(). Returns: the descriptor, or -1 with errno, with nothing created or changed:
+// EPERM for another user's file, ELOOP for a symbolic link, EINVAL if not a regular file, otherwise as open(2).
 int open_own(const std::string& path, int flags, mode_t mode = 0600) noexcept;
 
 // Creates a file whose name is `start` plus unpredictable letters; stores the full name in `path`. Returns as open_own.

@@ -3,10 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,32 +88,6 @@ TEST_CASE("another user's file is refused and not emptied") {
   CHECK(fs::file_size(folder.file("planted")) == 4);
 }
 
-TEST_CASE("if a user namespace gives all users one number, the files of others are not taken for ours", "[unpromised]") {
-  require_root();
-  if (::geteuid() != 0) return;
-  const TempFolder folder;
-  REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
-  folder.write("ours", "");
-  folder.write("theirs", "");
-  REQUIRE(::chown(folder.file("theirs").c_str(), 12345, 12345) == 0);
-  REQUIRE(::chmod(folder.file("theirs").c_str(), 0666) == 0);
-  const std::string ours = folder.file("ours"), theirs = folder.file("theirs");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::unshare(CLONE_NEWUSER) != 0) ::_exit(77);
-    const bool kept = open_own(ours, O_RDWR) >= 0 && open_own(folder.file("new"), O_RDWR | O_CREAT, 0600) >= 0;
-    const bool refused = open_own(theirs, O_RDWR) < 0 && errno == EPERM;
-    ::_exit(kept && refused ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  if (WEXITSTATUS(status) == 77) {
-    WARN("SKIP: this process may not make a user namespace");
-    return;
-  }
-  CHECK(status == 0);
-}
-
 TEST_CASE("a file for reading may be any user's and behind a link, but a named pipe is not waited for") {
   const TempFolder folder;
   folder.write("a", "text");
@@ -141,18 +113,6 @@ TEST_CASE("what the system generates as it is read is not a file of a run, whate
   }
 }
 
-TEST_CASE("a file for this user alone may not have a second name, one that others may read may", "[unpromised]") {
-  const TempFolder folder;
-  folder.write("a", "text");
-  fs::create_hard_link(folder.file("a"), folder.file("lock"));
-  CHECK(open_own(folder.file("lock"), O_RDWR | O_CREAT, 0600) == -1);
-  CHECK(errno == EMLINK);
-  CHECK_THAT(why_not_own(folder.file("lock"), EMLINK), Catch::Contains("hard link"));
-  const int record = open_own(folder.file("lock"), O_RDWR | O_CREAT, 0644);
-  CHECK(record >= 0);
-  ::close(record);
-}
-
 TEST_CASE("a umask that takes rights from the owner does not prevent opening the file again") {
   const TempFolder folder;
   const mode_t before = ::umask(0777);
@@ -165,7 +125,7 @@ TEST_CASE("a umask that takes rights from the owner does not prevent opening the
   ::close(made);
 }
 
-TEST_CASE("a file with a lease, which delays every open, is not waited for, and the error says what it is", "[unpromised]") {
+TEST_CASE("a file with a lease, which delays every open, is not waited for", "[unpromised]") {
   const TempFolder folder;
   folder.write("a", "text");
   const int leased = ::open(folder.file("a").c_str(), O_RDONLY | O_CLOEXEC);
@@ -175,7 +135,6 @@ TEST_CASE("a file with a lease, which delays every open, is not waited for, and 
   } else {
     CHECK(open_own(folder.file("a"), O_RDWR) == -1);
     CHECK(errno == EAGAIN);
-    CHECK_THAT(why_not_own(folder.file("a"), EAGAIN), Catch::Contains("holds a lease on it"));
   }
   ::close(leased);
   std::signal(SIGIO, handle);
