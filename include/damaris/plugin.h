@@ -319,7 +319,7 @@ typedef struct dc_plugin_t {
    *            later returns DC_REFUSED and tries again. */
   int (*on_step)(void* state, const dc_step_t* step);
   /* Called once at the end, when all steps are processed, also for a plugin that was switched off; frees `state`. Not called after a fault
-   * that ended the server, nor in a fork of it.
+   * that ended the server.
    *   Returns  DC_OK or a negative code, by policy: a failure of the run, or with policy="disable" a notice, except from a storage.
    *            dc_finalize returns it to the clients that are still attached. */
   int (*finalize)(void* state);

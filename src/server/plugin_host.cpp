@@ -32,10 +32,10 @@ PluginHost::PluginHost(std::shared_ptr<const model::Model> model) : model_(std::
 }
 
 PluginHost::~PluginHost() {
-  if (creator_.is_this_process()) try {
-      finalize();
-    } catch (...) {  // no memory for what a plugin has to say
-    }
+  try {
+    finalize();
+  } catch (...) {  // no memory for what a plugin has to say
+  }
 }
 
 LoadedPlugin* PluginHost::find_function(const model::Action& action) const {
@@ -128,10 +128,6 @@ Status PluginHost::guarded(LoadedPlugin& plugin, Callback callback, const std::s
     result.code = DC_E_PLUGIN;
     plugin.failure = "it threw something other than a std::exception";
   }
-  if (!creator_.is_this_process())
-    throw Error(DC_E_FORKED, format("{} {} has returned in a process that it forked: one server goes on, and that is not this "
-                                    "process; end the fork with _exit",
-                                    plugin.name, what));
   if (busy_) busy_(waiting_);
   result_.busy_ns += static_cast<std::uint64_t>((Clock::now() - start).count());
   if (const double seconds = seconds_since(start); seconds > kLongSeconds)

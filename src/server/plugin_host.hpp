@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "server/library/serving.hpp"
 #include "server/loaded_plugin.hpp"
@@ -105,7 +104,6 @@ class PluginHost {
   bool can_be_disabled(const LoadedPlugin& plugin) const;
   static void keep_first(Status& first, const Status& call);
 
-  const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
   std::vector<std::unique_ptr<LoadedPlugin>> plugins_;    // as model_->plugins
   std::vector<std::unique_ptr<LoadedPlugin>> functions_;  // one per (library, function)

@@ -12,33 +12,12 @@
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
 #include "core/base/observed.hpp"
-#include "core/base/process.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/shm/block.hpp"
 #include "core/shm/doorbell.hpp"
 
 namespace damaris::server {
 namespace {
-
-// A thread that its creator waits for; a fork of the process has no such thread, and waits for none.
-class ForkProofThread {
- public:
-  // Throws std::system_error if the process may have no more threads.
-  template <class Work>
-  explicit ForkProofThread(Work&& work) : thread_(std::make_unique<std::thread>(std::forward<Work>(work))) {}
-  ~ForkProofThread() {
-    if (creator_.is_this_process())
-      thread_->join();
-    else
-      (void)thread_.release();  // its destructor would end the process
-  }
-  ForkProofThread(const ForkProofThread&) = delete;
-  ForkProofThread& operator=(const ForkProofThread&) = delete;
-
- private:
-  CreatorProcess creator_;
-  std::unique_ptr<std::thread> thread_;
-};
 
 constexpr std::int64_t kShortSleepMs = 2;     // an ordinary write does not ring the doorbell
 constexpr std::int64_t kLongSleepMs = 10;     // after idle polls: a wake-up may cost 30 us
@@ -64,10 +43,10 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
 }
 
 Server::~Server() {
-  if (creator_.is_this_process()) try {
-      close();
-    } catch (...) {  // the plugins are finalized with the work side
-    }
+  try {
+    close();
+  } catch (...) {  // the plugins are finalized with the work side
+  }
 }
 
 // The ids of a detached server's clients are known only when they attach; no step completes before all have.
@@ -92,7 +71,7 @@ bool Server::poll() {
   try {
     return pass();
   } catch (...) {
-    if (creator_.is_this_process()) end_by_fault(thrown_status());
+    end_by_fault(thrown_status());
     throw;
   }
 }
@@ -250,12 +229,12 @@ void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
     if (outcome.code != DC_OK) fail(outcome);
     handover_.end_intake();
   };
-  const ForkProofThread thread(intake);  // the last, as it does not end before the run
-  Status outcome = outcome_of([&] { work_loop(); });
-  if (!creator_.is_this_process()) throw Error(static_cast<dc_code>(outcome.code), outcome.message);
-  if (outcome.code == DC_OK) return;
-  handover_.fail_work(std::move(outcome));
-  shm::ring_server(region_->header());
+  std::thread thread(intake);
+  if (Status outcome = outcome_of([&] { work_loop(); }); outcome.code != DC_OK) {
+    handover_.fail_work(std::move(outcome));
+    shm::ring_server(region_->header());
+  }
+  thread.join();
 }
 
 Status Server::run(const std::atomic<bool>* stop) {
@@ -266,7 +245,6 @@ Status Server::run(const std::atomic<bool>* stop) {
     log_thread.emplace();
     intake_.adoption() ? serve_with_one_thread(stop) : serve_with_two_threads(stop);
   });
-  if (!creator_.is_this_process()) return outcome;  // a fork of a plugin's: one server goes on, and it is not this process
   if (outcome.code != DC_OK) fail(outcome);
   if (state_ == State::broken) work_.abandon_plugins();
   return failures_.first();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/base/process.hpp"
 #include "core/model/model.hpp"
 #include "core/shm/region.hpp"
 #include "server/failures.hpp"
@@ -90,7 +89,6 @@ class Server final : public Serving {
   void preserve_unstored_data() noexcept;
   void note_stopped();
 
-  const CreatorProcess creator_;
   std::shared_ptr<const model::Model> model_;
   std::shared_ptr<shm::Region> region_;
   const VariableInfos infos_;

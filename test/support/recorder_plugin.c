@@ -123,12 +123,6 @@ int enable_traps(const dc_event_t* event, const dc_step_t* step, const dc_host_t
   return feenableexcept(FE_ALL_EXCEPT) < 0 ? DC_E_PLUGIN : DC_OK;
 }
 
-/* Returns twice: in the server and in a fork of it. */
-int fork_and_return(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host) {
-  (void)event, (void)step, (void)host;
-  return fork() < 0 ? DC_E_PLUGIN : DC_OK;
-}
-
 static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;

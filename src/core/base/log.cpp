@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/own_file.hpp"
+#include "core/base/process.hpp"
 #include "core/base/process_guard.hpp"
 #include "core/base/text.hpp"
 
@@ -233,23 +235,19 @@ LogThread::LogThread() {
   Log& log = the_log();
   const std::lock_guard<std::mutex> lock(log.mutex);
   if (log.target == nullptr) return;
-  thread_ = std::make_unique<std::thread>([&log] { serve_log(log); });
+  thread_ = std::thread([&log] { serve_log(log); });
   log.has_thread = true;
 }
 
 LogThread::~LogThread() {
-  if (thread_ == nullptr) return;
-  if (!creator_.is_this_process()) {
-    (void)thread_.release();  // its destructor would end the process
-    return;
-  }
+  if (!thread_.joinable()) return;
   Log& log = the_log();
   {
     const std::lock_guard<std::mutex> lock(log.mutex);
     log.has_thread = false;
   }
   log.changed.notify_all();
-  thread_->join();
+  thread_.join();
 }
 
 void log_line(LogLevel level, std::string_view text) noexcept try {

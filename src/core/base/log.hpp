@@ -2,12 +2,9 @@
 // Used by: every folder, any thread; goes to standard error, or to the file of <log file="...">.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
-
-#include "core/base/process.hpp"
 
 namespace damaris {
 
@@ -43,8 +40,7 @@ class LogThread {
   LogThread& operator=(const LogThread&) = delete;
 
  private:
-  CreatorProcess creator_;
-  std::unique_ptr<std::thread> thread_;
+  std::thread thread_;
 };
 
 // Writes the line, or blocks, as printf does. Lines that a file does not take are kept and tried again with the next one, up to 1 MiB, then

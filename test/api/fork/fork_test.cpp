@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -30,9 +29,7 @@ std::string xml([[maybe_unused]] const TempFolder& folder, const std::string& co
   return "<simulation name='forks'><architecture><dedicated cores='" + cores +
          "'/><buffer size='1MiB'/></architecture><data><parameter name='n' value='16'/><layout name='line' type='double' "
          "dimensions='n'/><variable name='x' layout='line'/></data>" +
-         storage +
-         "<plugin name='log' using='damaris_test_recorder.so'/><actions><event name='tick'/><event name='fork' "
-         "action='fork_and_return' using='damaris_test_recorder.so'/></actions></simulation>";
+         storage + "<plugin name='log' using='damaris_test_recorder.so'/><actions><event name='tick'/></actions></simulation>";
 }
 
 std::vector<std::string> lines(const std::string& file, const std::string& part) {
@@ -66,49 +63,6 @@ TEST_CASE("children of every kind leave a session alone: each step is whole, onc
   INFO(verify.out + verify.err);
   CHECK(verify.status == 0);
 #endif
-}
-
-TEST_CASE("a fork that a plugin lets come back is no second server: its call ends with an error, and so does every later one",
-          "[unpromised]") {
-  const TempFolder folder;
-  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
-  const double values[16] = {};
-  const pid_t self = ::getpid();
-  REQUIRE(dc_initialize(folder.write("forks.xml", xml(folder, "0")).c_str(), 0) == DC_OK);
-  REQUIRE(dc_write("x", 0, values) == DC_OK);
-  int code = dc_signal("fork", 0);
-  if (code == DC_OK && ::getpid() == self) code = dc_end_iteration(0);
-  if (::getpid() != self)
-    ::_exit(code == DC_E_FORKED && dc_end_iteration(0) == DC_E_FORKED && dc_finalize() == DC_E_FORKED ? 0 : 1);
-  CHECK(code == DC_OK);
-  int status = -1;
-  CHECK(::waitpid(-1, &status, 0) > 0);
-  CHECK(status == 0);
-  CHECK(dc_write("x", 1, values) == DC_OK);
-  CHECK(dc_end_iteration(1) == DC_OK);
-  CHECK(dc_finalize() == DC_OK);
-  CHECK(lines(folder.file("log.s0"), "step").size() == 2);
-  CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
-}
-
-TEST_CASE("a fork that comes back in a server's process does not end that server", "[unpromised]") {
-  const TempFolder folder;
-  ::setenv("DAMARIS_TEST_LOG", folder.file("log").c_str(), 1);
-  ::setenv("DAMARIS_JOB", folder.path().filename().c_str(), 1);
-  // At the exit of the fork LeakSanitizer would wait for an allocator that another thread of the server held when it was forked.
-  ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
-  const double values[16] = {};
-  REQUIRE(dc_initialize(folder.write("forks.xml", xml(folder, "1")).c_str(), 0) == DC_OK);
-  ::unsetenv("ASAN_OPTIONS");
-  for (int step = 0; step < 20; ++step) {
-    CHECK(dc_write("x", step, values) == DC_OK);
-    if (step == 0) CHECK(dc_signal("fork", 0) == DC_OK);
-    CHECK(dc_end_iteration(step) == DC_OK);
-    CHECK(dc_flush(step, 20'000) == DC_OK);
-  }
-  CHECK(dc_finalize() == DC_OK);
-  CHECK(lines(folder.file("log.s0"), " complete 1 ").size() == 20);
-  CHECK(lines(folder.file("log.s0"), "finalize").size() == 1);
 }
 
 std::set<int> descriptors() {
