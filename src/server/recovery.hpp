@@ -1,5 +1,5 @@
 // Stores the data that a dead server left in its region, as that server would have done: same plugin, same files, same record.
-// Used by: damaris-recover, and servers at start-up (stale="recover"); one thread, with exclusive use of the region.
+// Used by: damaris-recover, and servers at start-up (stale="recover"); with exclusive use of the region.
 // Before it: a server that died holding published blocks. After it: the storage, and a region that can be removed.
 #pragma once
 

@@ -178,11 +178,6 @@ bool Server::come_to_end() {
   return true;
 }
 
-void Server::sleep_as_intake(std::int64_t& sleep_ms) {
-  shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || handover_.has_news(); });
-  sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
-}
-
 void Server::intake_loop(const std::atomic<bool>* stop) {
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
@@ -193,7 +188,8 @@ void Server::intake_loop(const std::atomic<bool>* stop) {
       continue;
     }
     if (come_to_end()) return;
-    sleep_as_intake(sleep_ms);
+    shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || handover_.has_news(); });
+    sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
   }
 }
 
@@ -206,23 +202,8 @@ void Server::work_loop() {
   }
 }
 
-// In a recovery, which has no clients.
-void Server::serve_with_one_thread(const std::atomic<bool>* stop) {
-  std::int64_t sleep_ms = kShortSleepMs;
-  while (true) {
-    heed(stop);
-    if (pass()) {
-      sleep_ms = kShortSleepMs;
-      continue;
-    }
-    if (come_to_end()) return;
-    if (work_.waits() || intake_.all_left()) sleep_ms = kShortSleepMs;
-    sleep_as_intake(sleep_ms);
-  }
-}
-
 // The work side has this thread, on which MPI was initialized.
-void Server::serve_with_two_threads(const std::atomic<bool>* stop) {
+void Server::serve(const std::atomic<bool>* stop) {
   const auto intake = [this, stop] {
     block_signals();  // they are the main thread's
     const Status outcome = outcome_of([&] { intake_loop(stop); });
@@ -243,7 +224,7 @@ Status Server::run(const std::atomic<bool>* stop) {
   std::optional<LogThread> log_thread;
   const Status outcome = outcome_of([&] {
     log_thread.emplace();
-    intake_.adoption() ? serve_with_one_thread(stop) : serve_with_two_threads(stop);
+    serve(stop);
   });
   if (outcome.code != DC_OK) fail(outcome);
   if (state_ == State::broken) work_.abandon_plugins();

@@ -76,10 +76,8 @@ class Server final : public Serving {
   std::int64_t hold_ms() const;
   void heed(const std::atomic<bool>* stop);
   bool come_to_end();
-  void serve_with_one_thread(const std::atomic<bool>* stop);
-  void serve_with_two_threads(const std::atomic<bool>* stop);
+  void serve(const std::atomic<bool>* stop);
   void intake_loop(const std::atomic<bool>* stop);
-  void sleep_as_intake(std::int64_t& sleep_ms);
   void work_loop();
   void begin_close();
   void report_end();
