@@ -174,35 +174,17 @@ Status Session::finalize() {
   return report;
 }
 
-// The lowest of the ended steps that are not stored. If a call of another thread is inside the server, or a callback of a plugin has called
-// exit, only the region says how far the steps are.
-std::optional<server::Unstored> Session::unstored_at_exit() {
-  const std::int64_t ended = client_->last_ended_step(), stored = shm::last_processed(server_->region()->header());
-  if (ended <= stored) return std::nullopt;
-  const server::Unstored next = {stored + 1, ""};
-  if (InCallback::is_here()) return next;
-  const std::unique_lock<std::mutex> lock(pump_mutex_, std::try_to_lock);
-  if (!lock) return next;
-  const auto known = server_->unstored();
-  return known && known->step <= ended ? known : next;
-}
-
 // The storage gets no last try: handlers of atexit that HDF5 has registered, and destructors of static objects in plugins, have run by now,
 // and a disk that hangs would keep the program from ending.
 std::string Session::loss_at_exit() {
   if (server_ == nullptr) return "";
-  const auto ended = unstored_at_exit();
+  const std::int64_t stored = shm::last_processed(server_->region()->header());
   const auto open = client_->unfinished_step();
-  if (!ended && !open) return "";
-  std::string lost, remedy = "call dc_finalize, or dc_end_iteration, before the program ends";
-  if (ended) {
-    const std::int64_t last = client_->last_ended_step();
-    lost = ended->step < last ? format("steps {} to {} are not stored", ended->step, last) : format("step {} is not stored", last);
-    if (!ended->why.empty()) lost += format(" ({})", ended->why);
-    remedy = "call dc_finalize before the program ends: it tries again, and returns what is lost";
-  }
-  if (open) lost += format("{}what it wrote in step {} is not stored", ended ? ", and " : "", *open);
-  return format("process {} ends without dc_finalize: {}; {}", process_, lost, remedy);
+  if (client_->last_ended_step() <= stored && !open) return "";
+  return format(
+      "process {} ends without dc_finalize: what it wrote from step {} on is not stored; call dc_finalize before the program "
+      "ends: it tries again, and returns what is lost",
+      process_, client_->last_ended_step() > stored ? stored + 1 : *open);
 }
 
 Session::~Session() {

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,7 +38,6 @@ class Session {
  private:
   client::PumpResult pump();
   void print_end() const;
-  std::optional<server::Unstored> unstored_at_exit();
   const CreatorProcess creator_;
   const std::int32_t process_ = ::getpid();
   std::mutex pump_mutex_;

@@ -76,8 +76,6 @@ class IntakeSide {
   // Global instances of a step up to `last` are undecided, or have not run.
   bool has_globals(std::int64_t last) const noexcept { return signals_.pending(last); }
   std::int64_t completed() const noexcept { return completed_; }
-  // The lowest step, complete or not, that the plugins are not done with.
-  std::optional<std::int64_t> lowest_unprocessed() const { return ledger_.lowest_unprocessed(); }
   bool all_left() const { return roster_.all_left(); }
   // Nothing is held, but for steps that are left to recovery; nothing is submitted or handed out.
   bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }

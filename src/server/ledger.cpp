@@ -263,11 +263,6 @@ bool Ledger::has_unprocessed() const {
   return next != steps_.end() && next->first <= complete_;
 }
 
-std::optional<std::int64_t> Ledger::lowest_unprocessed() const {
-  const auto next = steps_.upper_bound(processed_);
-  return next == steps_.end() ? std::nullopt : std::optional(next->first);
-}
-
 bool Ledger::has_unprocessed(std::int64_t last, std::size_t count) const {
   if (steps_.size() < count) return false;
   const auto waiting = std::distance(steps_.upper_bound(processed_), steps_.upper_bound(std::max(last, processed_)));

@@ -152,8 +152,6 @@ class Ledger {
   // The lowest complete step that is not processed, or nullptr; `another` is set if at least one more is complete.
   Step* next_unprocessed(bool& another);
   bool has_unprocessed() const;
-  // The lowest step that is not processed, complete or not.
-  std::optional<std::int64_t> lowest_unprocessed() const;
   // True if at least `count` steps up to `last` wait for the plugins, complete or not.
   bool has_unprocessed(std::int64_t last, std::size_t count) const;
   void mark_processed(Step& step);

@@ -138,11 +138,6 @@ bool Server::is_out_of_time() {
   return last_try_deadline_->passed();
 }
 
-std::optional<Unstored> Server::unstored() const {
-  const std::optional<std::int64_t> step = intake_.lowest_unprocessed();
-  return step ? std::optional(Unstored{*step, work_.refusal()}) : std::nullopt;
-}
-
 bool Server::finished() {
   if (state_ == State::broken) return true;
   if (!leave_submitted_) {

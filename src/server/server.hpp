@@ -40,7 +40,6 @@ class Server final : public Serving {
     const std::int64_t ended = region_->header().last_complete.load(std::memory_order_relaxed);
     return work_.agreed(ended) && !intake_.has_globals(ended);  // an agreement may come in the same look as the decisions before it
   }
-  std::optional<Unstored> unstored() const override;
   bool busy() override { return state_ != State::broken && (intake_.busy() || !work_.agreed(intake_.completed())); }
   Status run(const std::atomic<bool>* stop = nullptr) override;
   Status close() override;

@@ -41,8 +41,6 @@ class WorkSide {
   bool may_be_called_upon() const noexcept { return coordinator_->count() > 1 || host_.wants_idle(); }
   // The storage retries what the file system refuses.
   bool is_refused() const noexcept { return is_refused_; }
-  // Why; "" if it does not.
-  std::string refusal() const { return is_refused_ ? host_.refusal() : ""; }
   bool has_finalized() const noexcept { return state_ == State::finalized; }
 
  private:

@@ -130,12 +130,6 @@ struct StartOptions {
   const std::atomic<bool>* stop = nullptr;   // set by a signal handler: aborts waits for other runs
 };
 
-// A step that no plugin is done with, and why the storage has refused it so far, if it has.
-struct Unstored {
-  std::int64_t step = 0;
-  std::string why;
-};
-
 // A server in this process.
 class Serving {
  public:
@@ -148,8 +142,6 @@ class Serving {
   virtual bool busy() = 0;
   // True while the storage retries a step that the file system refuses, for which no client has to wait as long as there is room.
   virtual bool is_refused() = 0;
-  // The lowest step of which a message has come and which is not stored. Calls no plugin.
-  virtual std::optional<Unstored> unstored() const = 0;
   // True once all clients have left and everything is processed, also on the other servers.
   virtual bool finished() = 0;
   // Serves until finished. Once `stop` is set (by a signal handler), stores published blocks, ends every client's steps and returns.
