@@ -39,18 +39,12 @@ class Reports {
 
  private:
   using Key = std::tuple<bool, std::int64_t, std::uint64_t>;  // is a notice, step, number
-  static constexpr std::size_t kMost = 4096;                  // kept; beyond it the least important are only counted
-
-  void keep(const shm::Mail& mail);
-  void count_lost(const Key& key) noexcept;
-  Status take_lost();
 
   shm::Region& region_;
   shm::ClientSlot& slot_;
   std::mutex mutex_;
   std::map<Key, Status> kept_;
-  std::uint64_t number_ = 0, lost_ = 0;
-  Key first_lost_;
+  std::uint64_t number_ = 0;
 };
 
 // The result of a pump, which does the server's work in this process (no dedicated core), one pass per call.

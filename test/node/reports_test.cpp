@@ -1,5 +1,4 @@
 #include "core/shm/mailbox.hpp"
-#include "core/shm/server_facts.hpp"
 #include "node.hpp"
 
 namespace damaris::test {
@@ -89,23 +88,6 @@ TEST_CASE("rule 8: a client that does not take its reports keeps the server from
   REQUIRE(shm::LaneWriter(node.region().lane(0), node.region().lane_messages()).try_push(end));
   node.start();
   CHECK(becomes_drained(node, 20'000));
-}
-
-TEST_CASE("rule 8: reports that a client cannot keep are counted, from the least important on") {
-  Node node(node_model(), 1);
-  client::Reports reports(node.region(), 0);
-  constexpr int kReports = 5'000, kKept = 4'096;
-  for (int step = kReports - 1; step >= 0; --step) {
-    post(node, step, DC_E_IO, "lost");
-    REQUIRE(reports.collect());
-  }
-  for (int step = 0; step < kKept; ++step) REQUIRE(reports.take(step).value_or(Status{}).message == "lost");
-  CHECK_FALSE(reports.take(kKept - 1).has_value());
-  const Status rest = reports.take(kKept).value_or(Status{});
-  CHECK(rest.code == DC_E_IO);
-  CHECK(rest.message == "904 more reports, of steps from 4096 on, are " + shm::only_in_log(shm::log_of(node.region())));
-  CHECK_THAT(rest.message, Catch::Contains("lost, as the server has no log of them: it keeps none"));
-  CHECK_FALSE(reports.take(kReports).has_value());
 }
 
 TEST_CASE("mail that a client never takes does not pile up") {
