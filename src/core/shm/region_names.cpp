@@ -97,33 +97,6 @@ bool is_still_named(int descriptor, const std::string& name) {
   return ::fstat(descriptor, &ours) == 0 && ::stat(("/dev/shm" + name).c_str(), &named) == 0 && ours.st_ino == named.st_ino;
 }
 
-// What helps where the lock cannot be made: against another user's file at its name, or against what is wrong with /dev/shm.
-std::string remedy_for(int error, const std::string& path) {
-  struct stat info = {};
-  const bool is_there = ::lstat(path.c_str(), &info) == 0;
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "remove what is not needed there; 'df -h /dev/shm' and 'df -i /dev/shm' show what is full";
-    case EROFS:
-      return "have it mounted for writing: mount -o remount,rw /dev/shm";
-    case EMFILE:
-      return "raise the limit (ulimit -n)";
-    case ENFILE:
-    case ENOMEM:
-      return "start again when the system has more to spare";
-    case ENOENT:
-    case ENOTDIR:
-      return "mount a tmpfs at /dev/shm";
-    case EACCES:
-      if (is_there) break;
-      return "check the permissions of /dev/shm, normally 1777";
-    default:
-      break;
-  }
-  return "have it removed, or set DAMARIS_JOB to another name";
-}
-
 }  // namespace
 
 std::string job_name() {
@@ -236,8 +209,12 @@ bool StartLock::try_take() {
   if (descriptor < 0) {
     const int error = errno;
     const std::string path = "/dev/shm" + name_;
-    throw Error(DC_E_SHM, format("cannot make the start lock {}: {}; no server of this run can start; {}", path,
-                                 why_not_own(path, error), remedy_for(error, path)));
+    const std::string what = format("no server of this run can start: cannot make the start lock {}", path);
+    const std::string in_the_way = why_not_own(path, error, "set DAMARIS_JOB to another name");
+    if (in_the_way != why_not_own(path, error)) throw Error(DC_E_SHM, format("{}: {}", what, in_the_way));
+    throw system_error(DC_E_SHM, what, error,
+                       "/dev/shm has to be a tmpfs (mode 1777) with room: 'df -h /dev/shm' and 'df -i /dev/shm' show what is full, "
+                       "'mount -o remount,rw /dev/shm' lets it be written");
   }
   const int failure = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   if (failure == 0 && is_still_named(descriptor, name_)) {
