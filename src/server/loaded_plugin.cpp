@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "core/base/error.hpp"
-#include "core/base/failure.hpp"
 #include "core/base/file.hpp"
 #include "core/base/format.hpp"
 #include "core/base/log.hpp"
@@ -36,17 +34,6 @@ void require_trusted(const std::string& path, const std::string& depends_on, con
               format("{}: {} is not loaded: {} may be written or replaced by anyone; take that right away ('chmod o-w' of it and "
                      "of the folder it is in) or put the plugin elsewhere",
                      place, path, part));
-}
-
-// dlopen would wait for the writer of a named pipe. Nobody whom require_trusted does not trust can exchange the file afterwards.
-void require_regular_file(const std::string& path, const std::string& place) {
-  const StoredFileReader file(path);
-  if (file.is_open()) return;
-  const int reason = errno;
-  const bool irregular = reason == EINVAL || reason == EISDIR || reason == ENXIO;
-  throw Error(DC_E_PLUGIN,
-              format("{}: {} is not loaded: {}; {}", place, path, irregular ? "it is not a regular file" : text_of_errno(reason),
-                     irregular ? "name the shared object of the plugin" : "check it, and the limit of open files (ulimit -n)"));
 }
 
 std::string installed_folder() { return (fs::path(library_folder()) / "damaris" / "plugins").string(); }
@@ -129,7 +116,6 @@ std::string find_plugin(const std::string& library, const model::Model& model, c
   for (const std::string& path : tried) {
     if (::access(path.c_str(), R_OK) != 0) continue;
     require_trusted(path, path, place);
-    require_regular_file(path, place);
     if (is_installed(path)) return path;
     require_trusted(path, model.file, place);
     if (::getauxval(AT_SECURE) != 0)  // the configuration is the caller's, the rights are not

@@ -74,19 +74,4 @@ TEST_CASE("a plugin that anyone may write or replace is not loaded") {
   }
 }
 
-TEST_CASE("a named pipe or a folder in place of a plugin is refused, and not waited for") {
-  const TempFolder folder;
-  const std::string library = folder.file("mine.so");
-  SECTION("a named pipe") { REQUIRE(::mkfifo(library.c_str(), 0600) == 0); }
-  SECTION("a link to one") {
-    REQUIRE(::mkfifo(folder.file("pipe").c_str(), 0600) == 0);
-    std::filesystem::create_symlink(folder.file("pipe"), library);
-  }
-  SECTION("a folder") { std::filesystem::create_directory(library); }
-  const Error error = error_of([&] { Node node(with_plugin(library)); });
-  CHECK(error.code() == DC_E_PLUGIN);
-  CHECK(error.sentence() ==
-        "node.xml:3:4: " + library + " is not loaded: it is not a regular file; name the shared object of the plugin");
-}
-
 }  // namespace damaris::test
