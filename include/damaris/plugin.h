@@ -52,13 +52,6 @@
 extern "C" {
 #endif
 
-/* Names of earlier versions keep their meaning; the compiler warns of them and gives the new name. Code that has its own on_iteration
- * defines DC_WITHOUT_OLD_NAMES. */
-#define DC_OLD_NAME(now) __attribute__((deprecated("it is called " now)))
-#ifndef DC_WITHOUT_OLD_NAMES
-#define on_iteration _Pragma("GCC warning \"on_iteration is called on_step\"") on_step
-#endif
-
 /* Incremented when a struct or callback below changes its meaning; new fields are only added at the end. The server refuses a plugin with
  * another number (DC_E_VERSION). */
 #define DC_PLUGIN_ABI 1
@@ -182,12 +175,8 @@ typedef struct dc_step_t {
   int reduced;                  /* 1: variables with a reduce-on-full have that as their reduction */
   uint64_t waits;               /* number of writes that waited for room, of the clients that have ended the step */
   uint64_t spilled_bytes;       /* of data that the server moved out of the buffer before they were stored */
-  __extension__ union {
-    int urgent; /* in on_step, 1: a plugin that waits for its turn should write now, because a client waits for room, for a flush or for the
-                   end, or the next step is already complete */
-    /* The earlier name of `urgent`. */
-    int hurry DC_OLD_NAME("urgent");
-  };
+  int urgent; /* in on_step, 1: a plugin that waits for its turn should write now, because a client waits for room, for a flush or for the
+                 end, or the next step is already complete */
   size_t never_attached;       /* in on_step: number of clients without service, which came too late or had a duplicate id */
   size_t refused_count;        /* of `refused`, at most 21 */
   const char* const* refused;  /* a sentence for each block that the server refused or lost; after 20 one with their number */
@@ -196,7 +185,6 @@ typedef struct dc_step_t {
   int ending; /* in on_step, 1: all clients have left, or the server was asked to stop, and the time for retries is over: a storage that
                  returns DC_REFUSED now is not called again */
 } dc_step_t;
-typedef dc_step_t dc_iteration_t DC_OLD_NAME("dc_step_t");
 
 /* The event for which an action runs. The server owns it; valid during the callback. */
 typedef struct dc_event_t {

@@ -126,7 +126,7 @@ bool is_fixed(const model::Model& model, const model::Layout& layout) {
 }
 
 std::vector<std::string> warnings(const model::Model& model) {
-  std::vector<std::string> advice = model.old_words;
+  std::vector<std::string> advice;
   std::vector<std::pair<const model::Layout*, std::string>> wrong;
   unresolved(model, wrong);
   for (const auto& [layout, sentence] : wrong)

@@ -125,9 +125,6 @@ void section(Build& build, const Element& element) {
   } else if (element.name == "plugins") {
     const Attribute& policy = *element.find("policy");
     a.plugin_policy = policy.value == "disable" ? model::PluginPolicy::disable : model::PluginPolicy::fail_step;
-    if (policy.value == "fail-iteration")
-      build.model.old_words.push_back(
-          format("{}: \"fail-iteration\" is called \"fail-step\" now", model::place(build.model, policy.value_where)));
   } else if (element.name == "global") {
     a.global_timeout_ms = duration(build, *element.find("timeout"), 1);
   }

@@ -36,8 +36,6 @@ Server::Server(std::shared_ptr<const model::Model> model, std::shared_ptr<shm::R
       failures_(region_->header()),
       work_(model_, region_, infos_, std::move(coordinator), std::move(clients), handover_),
       intake_(model_, region_, infos_, handover_, failures_) {
-  if (work_.index() == 0)
-    for (const std::string& sentence : model_->old_words) log_line(LogLevel::warning, sentence);
   tell_recorder_client(-1, region_->header().run);
   region_->set_ready();
 }

@@ -185,9 +185,8 @@ struct Frame {
 };
 
 struct Model : Frame {
-  std::vector<Variable> variables;     // ids are indexes
-  std::vector<Plugin> plugins;         // storage first
-  std::vector<std::string> old_words;  // warnings "file:line:column: ..." about names of an earlier version; not in a region
+  std::vector<Variable> variables;  // ids are indexes
+  std::vector<Plugin> plugins;      // storage first
 };
 
 // A layout with its expressions evaluated; always in C order (slowest dimension first).

@@ -95,9 +95,7 @@ int run(const Options& options) {
 // The options and their help.
 void describe(tools::CommandLine& command, Options& options) {
   command.add_option("FILE", options.file, "The XML file").required().type_name("");
-  command.add_option("-k,--steps,--iterations", options.steps, "Steps the buffer shall hold (default: 2)")
-      .range(1, 1'000'000)
-      .type_name("K");
+  command.add_option("-k,--steps", options.steps, "Steps the buffer shall hold (default: 2)").range(1, 1'000'000).type_name("K");
   command.add_option("-c,--clients", options.clients, "Clients per server, if the XML does not say")
       .range(1, 1 << 20)
       .type_name("N");

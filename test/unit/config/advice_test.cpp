@@ -85,19 +85,6 @@ TEST_CASE("a layout is fixed when all it uses is, through computed parameters to
   REQUIRE_FALSE(config::is_fixed(model, model.layouts[1]));
 }
 
-TEST_CASE("a name of an earlier version means what it did, and a warning gives its place and the new name") {
-  const auto model_with = [](const std::string& policy) {
-    return model_of("<architecture><plugins policy='" + policy +
-                    "'/></architecture><data/><storage><hdf5 basename='x'/></storage>");
-  };
-  const model::Model model = model_with("fail-iteration");
-  REQUIRE(model.architecture.plugin_policy == model::PluginPolicy::fail_step);
-  const auto said = config::warnings(model);
-  REQUIRE(said.size() == 1);
-  REQUIRE_THAT(said[0], Contains(":1:") && Contains("\"fail-iteration\" is called \"fail-step\" now"));
-  REQUIRE(config::warnings(model_with("fail-step")).empty());
-}
-
 TEST_CASE("no storage causes a warning") {
   const auto told = config::warnings(model_of(""));
   REQUIRE(told.size() == 1);
