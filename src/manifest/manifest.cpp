@@ -2,9 +2,13 @@
 
 #include <damaris/error.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <future>
 
 #include "core/base/failure.hpp"
 
@@ -14,6 +18,7 @@ namespace {
 // Limits for what a forged manifest may have any number of.
 constexpr std::size_t kMaxSentences = 100, kMaxNamed = 20;
 constexpr std::size_t kBatch = 4096;  // records read at once
+constexpr std::size_t kMaxThreads = 16, kLogsOfThread = 16;
 
 }  // namespace
 
@@ -133,10 +138,18 @@ void Manifest::add_new_logs() {
 bool Manifest::read_on() try {
   if (was_replaced()) *this = Manifest(folder_ + "/" + stem_, before_, only_own_);
   add_new_logs();
-  bool has_steps = false, has_any = false;
-  for (auto& [generation, run] : runs_) {
+  std::vector<std::pair<Run*, Source*>> logs;
+  for (auto& [generation, run] : runs_)
+    for (auto& [name, source] : run->sources) logs.emplace_back(run.get(), source.get());
+  std::vector<std::vector<LogRecord>> fresh(logs.size());
+  on_cores(logs.size(), [&](std::size_t i) { fresh[i] = logs[i].second->reader.read_on(kBatch); });
+  bool has_any = false, has_steps = false;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    auto& [run, source] = logs[i];
     const std::uint64_t before = run->records;
-    for (auto& [name, source] : run->sources) has_any = read_on(*run, *source) || has_any;
+    has_any = has_any || !fresh[i].empty();
+    for (std::vector<LogRecord> records = std::move(fresh[i]); !records.empty(); records = source->reader.read_on(kBatch))
+      for (LogRecord& record : records) take(*run, *source, std::move(record));
     has_steps = has_steps || run->records > before;
   }
   if (has_any) join_runs();
@@ -145,14 +158,21 @@ bool Manifest::read_on() try {
   throw Error(DC_E_IO, "the run recorded in " + folder_ + "/" + stem_ + ".g*.jsonl cannot be read: " + failure.what());
 }
 
-bool Manifest::read_on(Run& run, Source& source) {
-  bool has_any = false;
-  for (;;) {
-    std::vector<LogRecord> records = source.reader.read_on(kBatch);
-    has_any = has_any || !records.empty();
-    for (LogRecord& record : records) take(run, source, std::move(record));
-    if (records.size() < kBatch) return has_any;
-  }
+// On a server's own core alone, as the others compute.
+template <class Each>
+void Manifest::on_cores(std::size_t count, Each&& each) const {
+  cpu_set_t cores;
+  const bool is_alone = only_own_ || ::sched_getaffinity(0, sizeof cores, &cores) != 0;
+  const std::size_t threads =
+      is_alone ? 1 : std::min<std::size_t>({static_cast<std::size_t>(CPU_COUNT(&cores)), count / kLogsOfThread, kMaxThreads});
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) each(i);
+  };
+  std::vector<std::future<void>> others;
+  while (others.size() + 1 < threads) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
 }
 
 // All logs of a run say the same of it.
@@ -269,10 +289,19 @@ std::vector<std::string> Manifest::cut_off() const {
 StepEntry Manifest::with_files(std::int64_t number, const std::string& variable) const {
   const Stored& stored = run_of(number)->steps.at(number);
   StepEntry step = steps_.at(number);
-  std::map<Source*, std::vector<FileEntry>> by_server;  // one that has come back, or was recovered, may have several records
-  for (const auto& [source, place] : stored.records) add_files(by_server[source], source->reader.files_at(place, variable), true);
+  std::map<Source*, std::size_t> known;
+  std::vector<std::pair<Source*, std::vector<Place>>> logs;  // of a server that has come back, or was recovered, several places
+  for (const auto& [source, place] : stored.records) {
+    const auto [at, is_new] = known.try_emplace(source, logs.size());
+    if (is_new) logs.emplace_back(source, std::vector<Place>());
+    logs[at->second].second.push_back(place);
+  }
+  std::vector<std::vector<FileEntry>> files(logs.size());
+  on_cores(logs.size(), [&](std::size_t i) {
+    for (const Place& place : logs[i].second) add_files(files[i], logs[i].first->reader.files_at(place, variable), true);
+  });
   std::vector<FileEntry> all;
-  for (auto& [source, files] : by_server) std::move(files.begin(), files.end(), std::back_inserter(all));
+  for (std::vector<FileEntry>& some : files) std::move(some.begin(), some.end(), std::back_inserter(all));
   add_files(step.files, std::move(all), false);
   step.total = {};
   return step;

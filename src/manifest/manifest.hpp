@@ -93,7 +93,9 @@ class Manifest {
 
   bool was_replaced();
   void add_new_logs();
-  bool read_on(Run& run, Source& source);
+  // Calls each(0) to each(count - 1), on several threads where that helps. Throws what they throw.
+  template <class Each>
+  void on_cores(std::size_t count, Each&& each) const;
   void take(Run& run, Source& source, LogRecord&& record);
   void take(Run& run, Source& source, StepRecord&& record);
   static void take(Run& run, ViewRecord&& made);
