@@ -17,7 +17,7 @@ namespace {
 
 // Limits for what a forged manifest may have any number of.
 constexpr std::size_t kMaxSentences = 100, kMaxNamed = 20;
-constexpr std::size_t kBatch = 4096;  // records read at once
+constexpr std::size_t kBatch = 256, kLogsAtOnce = 256;  // records of a log, and logs, that are in memory before they are joined
 constexpr std::size_t kMaxThreads = 16, kLogsOfThread = 16;
 
 }  // namespace
@@ -141,17 +141,21 @@ bool Manifest::read_on() try {
   std::vector<std::pair<Run*, Source*>> logs;
   for (auto& [generation, run] : runs_)
     for (auto& [name, source] : run->sources) logs.emplace_back(run.get(), source.get());
-  std::vector<std::vector<LogRecord>> fresh(logs.size());
-  on_cores(logs.size(), [&](std::size_t i) { fresh[i] = logs[i].second->reader.read_on(kBatch); });
   bool has_any = false, has_steps = false;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    auto& [run, source] = logs[i];
-    const std::uint64_t before = run->records;
-    has_any = has_any || !fresh[i].empty();
-    for (std::vector<LogRecord> records = std::move(fresh[i]); !records.empty(); records = source->reader.read_on(kBatch))
-      for (LogRecord& record : records) take(*run, *source, std::move(record));
-    has_steps = has_steps || run->records > before;
-  }
+  for (std::size_t first = 0; first < logs.size(); first += kLogsAtOnce)
+    for (bool has_more = true; has_more;) {
+      std::vector<std::vector<LogRecord>> fresh(std::min(kLogsAtOnce, logs.size() - first));
+      on_cores(fresh.size(), [&](std::size_t i) { fresh[i] = logs[first + i].second->reader.read_on(kBatch); });
+      has_more = false;
+      for (std::size_t i = 0; i < fresh.size(); ++i) {
+        has_any = has_any || !fresh[i].empty();
+        has_more = has_more || fresh[i].size() >= kBatch;
+        for (LogRecord& record : fresh[i]) {
+          has_steps = has_steps || std::holds_alternative<StepRecord>(record);
+          take(*logs[first + i].first, *logs[first + i].second, std::move(record));
+        }
+      }
+    }
   if (has_any) join_runs();
   return has_steps;
 } catch (const Failure& failure) {

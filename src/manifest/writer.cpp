@@ -67,9 +67,10 @@ bool has_ended(const std::string& path) {
   constexpr std::uint64_t kTail = std::uint64_t{64} << 10;
   std::error_code unknown;
   const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
-  bool ended = false;
-  for_whole_lines(path, unknown || bytes < kTail ? 0 : bytes - kTail, [&](const std::string& line) {
-    if (const std::string_view kind = kind_of(line); kind != "view") ended = kind == "end";
+  const std::uint64_t begin = unknown || bytes < kTail ? 0 : bytes - kTail;
+  bool is_cut = begin > 0, ended = false;  // the first line
+  for_whole_lines(path, begin, [&](const std::string& line) {
+    if (const std::string_view kind = kind_of(line); !std::exchange(is_cut, false) && kind != "view") ended = kind == "end";
     return true;
   });
   return ended;

@@ -37,8 +37,9 @@ std::string utc_now();
 // The same to the millisecond: "2025-03-01T12:00:00.123Z".
 std::string utc_now_ms();
 
-// The retry policy of the storage. Never blocks. Without a window there is no limit. Otherwise time counts from the first failure, or from the arrival of the item if that was later. So an
-// item that was queued behind a failed one is not retried for another full window: all retries end `window` after the last item has arrived.
+// The retry policy of the storage. Never blocks. Without a window there is no limit. Otherwise time counts from the first failure, or from
+// the arrival of the item if that was later. So an item that was queued behind a failed one is not retried for another full window: all
+// retries end `window` after the last item has arrived.
 class Retry {
  public:
   explicit Retry(std::optional<std::int64_t> window_ms) {
