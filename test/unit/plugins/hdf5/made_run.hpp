@@ -35,7 +35,12 @@ class MadeRun {
     }
   }
 
-  // What one server stores of a step, and its line in the manifest.
+  // Server 0 ends last, as it waits for the end of the others, which are on its thread here.
+  ~MadeRun() {
+    while (!plugins_.empty()) plugins_.pop_back();
+  }
+
+  // What one server stores of a step, and its record in the manifest.
   void store(int server, Blocks& blocks) {
     const dc_step_t& step = blocks.view();
     const int code = plugins_.at(static_cast<std::size_t>(server))->on_step(step);
@@ -71,7 +76,7 @@ class MadeRun {
     for (std::size_t from = 0; from < hosts_.size(); ++from)
       for (const auto& [to, message] : hosts_[from]->sent)
         CHECK(plugins_.at(static_cast<std::size_t>(to))->on_message(static_cast<int>(from), message) == DC_OK);
-    for (auto& plugin : plugins_) CHECK(plugin->finalize() == DC_OK);
+    for (auto plugin = plugins_.rbegin(); plugin != plugins_.rend(); ++plugin) CHECK((*plugin)->finalize() == DC_OK);
   }
 
   const FakeHost& host(int server) const { return *hosts_.at(static_cast<std::size_t>(server)); }
