@@ -18,7 +18,7 @@
  *            step, runs no action and answers no read, and logs a callback that takes more than 8 s. Long work is done in pieces, see
  *            DC_AGAIN and DC_WAIT.
  *   Owns     The server owns all memory behind the pointers that a callback gets; valid until the callback returns, unless the struct says
- *            more. A callback writes only to read->data, `*step` and `*state`. Data may lie elsewhere at the next call for the same step.
+ *            more. A callback writes only to read->data, `*step` and `*state`. The data of a step stay where they are until on_step is done with it.
  *   Shapes   Lists of dimensions are in C order, slowest first: for a Fortran simulation extents[0] is the extent of its last index. Of
  *            DC_MAX_DIMS places the first `ndims` of the variable are used; the others are 0.
  *   Units    extents, positions and ghost zones in elements; `bytes` and names that end in _bytes in bytes, names that end in _s in
@@ -204,8 +204,8 @@ typedef struct dc_setting_t {
 } dc_setting_t;
 
 /* Values that on_step may return besides a dc_code. The server answers reads and handles messages of other servers, and then calls on_step
- * with the same step again, until it gets a code or DC_UNRECORDED. Actions run after DC_WAIT and DC_REFUSED, not after DC_AGAIN. So a plugin
- * does long work in pieces, and one that waits for its turn delays no client. Plugins that follow it in the XML get the step afterwards. In
+ * with the same step again, until it gets a code or DC_UNRECORDED. Actions may run between two calls. So a plugin does long work in pieces,
+ * and one that waits for its turn delays no client. Plugins that follow it in the XML get the step afterwards. In
  * place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
   DC_AGAIN = 1000, /* more work is left: call again at once */

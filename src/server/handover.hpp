@@ -1,10 +1,7 @@
 // What the two sides of a server hand each other: jobs for the work side, answers for the intake side. Both are owned values; nothing else
-// is shared but the datasets of the one step that is lent out.
+// is shared but the datasets of the one step that is lent out, which stay where they are until the answer.
 // Used by: the intake thread and the work thread; in place one thread is both.
 // Before it: a complete step, a signal, a read. After it: plugins and other servers, then the release of blocks.
-//
-//   lease of the step that is handed out: nobody -> work (a plugin is called) -> work (DC_AGAIN) | nobody (DC_WAIT)
-//                                         nobody -> intake (moves one block to the spill file) -> nobody
 #pragma once
 
 #include <atomic>
@@ -170,30 +167,10 @@ struct PluginsFinalized {
 using Answer = std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, LogsStored,
                             AllLeft, PluginsFinalized>;
 
-// Who may read or move the datasets of the step that is handed out.
-class Lease {
- public:
-  enum class Holder : std::uint32_t { nobody, work, intake };
-
-  bool try_take(Holder holder) noexcept {
-    Holder expected = Holder::nobody;
-    return holder_.compare_exchange_strong(expected, holder, std::memory_order_acquire, std::memory_order_relaxed);
-  }
-  void give_back() noexcept { holder_.store(Holder::nobody, std::memory_order_release); }
-  // Whoever holds the lease: datasets have moved since the work side last read them.
-  void note_moved() noexcept { moved_ = true; }
-  bool take_moved() noexcept { return std::exchange(moved_, false); }
-
- private:
-  std::atomic<Holder> holder_{Holder::nobody};
-  bool moved_ = false;
-};
-
 class Handover {
  public:
   Ring<Job> jobs{128};
   Ring<Answer> answers{128};
-  Lease lease;
   std::atomic<bool> urgent{false};  // a client or another step waits for the step in hand
   std::atomic<bool> ending{false};  // no time is left for what the storage cannot store
 

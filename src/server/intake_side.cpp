@@ -260,20 +260,10 @@ void IntakeSide::reclaim() {
   }
 }
 
-// One block per pass, so that the lanes are drained in between.
+// One block per pass, so that the lanes are drained in between. The work side may be reading the step that is handed out.
 bool IntakeSide::spill_one() {
   if (adoption_) return false;
-  bool leased = false;
-  const bool moved = back_pressure_.spill_one([&](const Step& step) {
-    if (step.step() != step_out_) return true;
-    leased = leased || handover_.lease.try_take(Lease::Holder::intake);
-    return leased;
-  });
-  if (leased) {
-    if (moved) handover_.lease.note_moved();
-    handover_.lease.give_back();
-    handover_.wake_work();
-  }
+  const bool moved = back_pressure_.spill_one([&](const Step& step) { return step.step() != step_out_; });
   if (moved) shm::notify_lane_room(region_->header());
   return moved;
 }

@@ -56,10 +56,6 @@ class PluginHost {
   Pass process(const dc_step_t& step);
   // Why the storage could not store the step, after process() has returned refused.
   const std::string& refusal() const noexcept { return refusal_; }
-  // Call after datasets of the current step have moved since the last pass.
-  void data_moved(const dc_step_t& step) {
-    if (begun_) select_stored_datasets(step);
-  }
   StepResult take_result();
   // Forward a client's request to the storage: to fill a block, or to return the last stored step; `variable` may be NULL. The status is
   // for the client.

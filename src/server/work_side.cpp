@@ -54,10 +54,6 @@ bool WorkSide::pass() {
   worked |= forward_decisions();
   worked |= deliver_posts();
   worked |= work_at_step();
-  if (!continues_ && later_) {
-    send_answers();  // first: the actions may take long
-    run(*std::exchange(later_, std::nullopt));
-  }
   worked |= try_leave();
   if (!worked && state_ == State::working) worked = idle();
   send_answers();
@@ -110,9 +106,12 @@ bool WorkSide::deliver_posts() {
 // Returns false if the plugins only wait for their turn, or for another server.
 bool WorkSide::work_at_step() {
   if (!step_) return false;
-  if (!holds_lease_ && !handover_.lease.try_take(Lease::Holder::work)) return false;
-  const PluginHost::Pass pass = pass_to_plugins();
+  step_->view.age_s = seconds_since(step_->complete_since);
+  step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
+  step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
+  const PluginHost::Pass pass = host_.process(step_->view);
   if (pass == PluginHost::Pass::again) return true;
+  is_refused_ = pass == PluginHost::Pass::refused;
   if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
   if (is_refused_)
     answer(StepLeft{step_->view.step, host_.refusal()});
@@ -121,21 +120,6 @@ bool WorkSide::work_at_step() {
   is_refused_ = false;
   step_.reset();
   return true;
-}
-
-PluginHost::Pass WorkSide::pass_to_plugins() {
-  holds_lease_ = true;
-  if (handover_.lease.take_moved()) host_.data_moved(step_->view);
-  step_->view.age_s = seconds_since(step_->complete_since);
-  step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
-  step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
-  const PluginHost::Pass pass = host_.process(step_->view);
-  continues_ = pass == PluginHost::Pass::again;
-  if (continues_) return pass;
-  holds_lease_ = false;
-  handover_.lease.give_back();
-  is_refused_ = pass == PluginHost::Pass::refused;
-  return pass;
 }
 
 bool WorkSide::idle() {
@@ -173,16 +157,7 @@ void WorkSide::log_awaited_servers() {
 
 void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 
-// Not between two parts of a step: while an action sleeps, the intake side could not spill the step that is lent, and its storage would hold
-// its turn.
 void WorkSide::take(RunActions& job) {
-  if (continues_)
-    later_ = std::move(job);
-  else
-    run(std::move(job));
-}
-
-void WorkSide::run(RunActions job) {
   ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {

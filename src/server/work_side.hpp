@@ -56,7 +56,6 @@ class WorkSide {
   bool forward_decisions();
   bool deliver_posts();
   bool work_at_step();
-  PluginHost::Pass pass_to_plugins();
   bool idle();
   bool try_leave();
   void log_awaited_servers();
@@ -74,7 +73,6 @@ class WorkSide {
   void take(StoreLogs& job);
   void take(Leave& job);
   void take(FinalizePlugins& job);
-  void run(RunActions job);
   Status fill(const ReadRequest& request);
 
   std::shared_ptr<const model::Model> model_;
@@ -86,9 +84,6 @@ class WorkSide {
   State state_ = State::working;
   std::deque<Answer> unsent_;           // the ring was full
   std::optional<ProcessStep> step_;     // in hand
-  bool holds_lease_ = false;            // of its datasets
-  bool continues_ = false;              // a plugin is to be called for it again at once
-  std::optional<RunActions> later_;     // then; there is never more than one
   bool is_refused_ = false;             // by the file system, for now
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   bool passed_recorded_ = true;         // the storage had recorded all steps then

@@ -57,7 +57,6 @@ Make work_failure();
 // The intake side asks how often the work side has looked, and takes what it has brought.
 Make looks();
 // The work side reads a dataset in some calls, the intake side moves it, the client fills its block anew.
-Make lease(int calls);
 
 // Server and client: what the server has stored, and which reports a client then finds.
 enum class Sign { processed, durable, drained };

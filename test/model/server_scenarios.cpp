@@ -13,7 +13,6 @@ namespace damaris::explorer {
 namespace {
 
 using server::Handover;
-using server::Lease;
 
 // What the threads share, in the watched memory: also what the containers hold.
 class ServerScenario : public Scenario {
@@ -216,57 +215,6 @@ class LooksScenario : public ServerScenario {
   }
 };
 
-// Work reads a dataset in each call: keeps the lease between the first two (DC_AGAIN), gives it back after the second (DC_WAIT). Intake
-// moves the dataset meanwhile and releases its block, which the client fills anew.
-class LeaseScenario : public ServerScenario {
- public:
-  LeaseScenario(std::byte* memory, int calls)
-      : ServerScenario(memory),
-        calls_(calls),
-        block_(*new (memory + kFreeOffset) shm::BlockHeader{}),
-        data_(*new (memory + kFreeOffset + 128) int(7)),
-        copy_(*new (memory + kFreeOffset + 192) int(0)),
-        pointer_(*new (memory + kFreeOffset + 256) const int*(&data_)) {
-    shm::set_state(block_, shm::BlockState::published);
-  }
-  std::vector<std::function<void()>> threads() override {
-    return {[this] { work(); }, [this] { move(); }, [this] { reuse(); }};
-  }
-
- private:
-  void work() {
-    const int* known = &data_;  // as the job had it
-    bool holds = false;
-    for (int call = 0; call < calls_; ++call) {
-      while (!holds && !handover_->lease.try_take(Lease::Holder::work)) wait_for_change();
-      holds = true;
-      if (handover_->lease.take_moved()) known = pointer_;
-      expect(*known == 7, "work reads no block that has moved");
-      if (call == 0) continue;
-      holds = false;
-      handover_->lease.give_back();
-    }
-    if (holds) handover_->lease.give_back();
-  }
-  void move() {
-    while (!handover_->lease.try_take(Lease::Holder::intake)) wait_for_change();
-    copy_ = data_;
-    pointer_ = &copy_;
-    shm::release_block(block_, 64, *lane_, 64, 0);
-    handover_->lease.note_moved();
-    handover_->lease.give_back();
-  }
-  void reuse() {
-    while (shm::state_of(block_) != shm::BlockState::released) wait_for_change();
-    data_ = 99;
-  }
-
-  const int calls_;
-  shm::BlockHeader& block_;
-  int &data_, &copy_;
-  const int*& pointer_;
-};
-
 }  // namespace
 
 Make rings(const Rings& how) { return maker<RingScenario>(how); }
@@ -274,6 +222,5 @@ Make intake_bell() { return maker<IntakeBellScenario>(0); }
 Make work_bell(int jobs) { return maker<WorkBellScenario>(jobs); }
 Make work_failure() { return maker<FailureScenario>(0); }
 Make looks() { return maker<LooksScenario>(0); }
-Make lease(int calls) { return maker<LeaseScenario>(calls); }
 
 }  // namespace damaris::explorer

@@ -23,8 +23,6 @@ void check_block_checksum(const dc_dataset_t& block) {
                            "spill=\"...\", faulty?");
 }
 
-constexpr std::uint64_t kMostCalls = 32;  // of about the same size: each sorts all blocks into pieces
-
 manifest::DatasetEntry record_of(const Piece& piece) {
   manifest::DatasetEntry entry;
   entry.path = piece.path;
@@ -47,12 +45,6 @@ manifest::DatasetEntry record_of(const Piece& piece) {
   return entry;
 }
 
-std::uint64_t bytes_of(const dc_step_t& step) {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < step.dataset_count; ++i) bytes += step.datasets[i].bytes;
-  return bytes;
-}
-
 }  // namespace
 
 void check_block_checksums(const dc_step_t& step) {
@@ -63,43 +55,46 @@ StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest:
     : host_(host),
       writer_(writer),
       output_(names.temporary_path(step.step), names.final_path(step.step)),
-      file_(output_.descriptor(), output_.temporary_path()) {
+      file_(output_.descriptor(), output_.temporary_path()),
+      pieces_(pieces_of(step)),
+      shown_(step.dataset_count) {
   file_.target().write_back_early();
   entry_.name = names.final_name(step.step);
   entry_.server = host.server_index;
 }
 
 bool StepFile::write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse) {
-  const std::vector<Piece> pieces = pieces_of(step);  // anew: they point to the data
   if (next_ == 0) {
     label_file(file_.id(), host_, step);
-    writer_.reserve(file_, pieces);
+    writer_.reserve(file_, pieces_);
   }
   const std::size_t first = next_;
-  const std::uint64_t most = std::max(kBytesPerCall, bytes_of(step) / kMostCalls);
-  for (std::uint64_t bytes = 0; next_ < pieces.size() && bytes < most; ++next_) {
-    manifest::DatasetEntry one = record_of(pieces[next_]);
+  for (std::uint64_t bytes = 0; next_ < pieces_.size() && bytes < kBytesPerCall; ++next_) {
+    manifest::DatasetEntry one = record_of(pieces_[next_]);
     bytes += one.raw_bytes;
     try {
-      write(pieces[next_], step, one);
+      write(pieces_[next_], step, one);
     } catch (const Refused& refused) {
-      for (const Part& part : pieces[next_].parts) check_block_checksum(*part.block);  // values that changed are not the program's
+      for (const Part& part : pieces_[next_].parts) check_block_checksum(*part.block);  // values that changed are not the program's
       refuse(refused);
       continue;
     }
     entry_.datasets.push_back(std::move(one));
   }
-  check_values(step, pieces, first);
-  return next_ == pieces.size();
+  check_values(step, first);
+  return next_ == pieces_.size();
 }
 
 // After they were read, because they may change between two calls; each block once. The last call checks also those that no piece shows.
-void StepFile::check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const {
-  std::vector<bool> due(step.dataset_count, next_ == pieces.size());
-  for (std::size_t i = 0; i < next_; ++i)
-    for (const Part& part : pieces[i].parts) due[static_cast<std::size_t>(part.block - step.datasets)] = i >= first;
-  for (std::size_t i = 0; i < step.dataset_count; ++i)
-    if (due[i]) check_block_checksum(step.datasets[i]);
+void StepFile::check_values(const dc_step_t& step, std::size_t first) {
+  std::vector<bool> due(step.dataset_count);
+  for (std::size_t i = first; i < next_; ++i)
+    for (const Part& part : pieces_[i].parts) due[static_cast<std::size_t>(part.block - step.datasets)] = true;
+  for (std::size_t i = 0; i < step.dataset_count; ++i) {
+    const bool is_last = next_ == pieces_.size() && !shown_[i];
+    if (due[i] || is_last) check_block_checksum(step.datasets[i]);
+    shown_[i] = shown_[i] || due[i];
+  }
 }
 
 void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {

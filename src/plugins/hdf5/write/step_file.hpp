@@ -30,8 +30,8 @@ class StepFile {
   // Failure.
   StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
 
-  // Writes datasets until they have kBytesPerCall, or a 32nd of the step if that is more, unreduced. Returns true when none is left. `step`
-  // is the same in each call, but its data may have moved. `refuse` gets each dataset that cannot be stored as declared, which is left
+  // Writes datasets until they have kBytesPerCall, unreduced. Returns true when none is left. `step` is that of the constructor in each
+  // call, and its data stay where they are. `refuse` gets each dataset that cannot be stored as declared, which is left
   // out. Throws Failure, or damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
   bool write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse);
   static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
@@ -42,7 +42,7 @@ class StepFile {
   manifest::FileEntry publish(bool overwrite);
 
  private:
-  void check_values(const dc_step_t& step, const std::vector<Piece>& pieces, std::size_t first) const;
+  void check_values(const dc_step_t& step, std::size_t first);
   void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
 
   const dc_host_t& host_;
@@ -50,7 +50,9 @@ class StepFile {
   manifest::FileEntry entry_;
   OutputFile output_;
   Hdf5File file_;
-  std::size_t next_ = 0;  // of pieces_of()
+  std::vector<Piece> pieces_;
+  std::vector<bool> shown_;  // by dataset of the step: by a piece that is written
+  std::size_t next_ = 0;     // of pieces_
 };
 
 }  // namespace damaris::hdf5
