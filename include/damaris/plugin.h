@@ -204,7 +204,7 @@ typedef struct dc_setting_t {
 } dc_setting_t;
 
 /* Values that on_step may return besides a dc_code. The server answers reads and handles messages of other servers, and then calls on_step
- * with the same step again, until it gets a code or DC_UNRECORDED. Actions may run between two calls. So a plugin does long work in pieces,
+ * with the same step again, until it gets a code. Actions may run between two calls. So a plugin does long work in pieces,
  * and one that waits for its turn delays no client. Plugins that follow it in the XML get the step afterwards. In
  * place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
@@ -214,10 +214,7 @@ enum {
    * data stay where they are, later steps wait, and clients that find no room get DC_E_FULL. With `ending` 1 the server calls on_step no
    * more, leaves this step and all later ones to `damaris recover`, and reports that to the clients. In place they would be lost: so on_step
    * returns a negative code there. */
-  DC_REFUSED = 1002,
-  /* A storage only, also from on_passed: DC_OK, but a record of this or of an earlier step is not in the file system yet. `last_durable` does
-   * not pass a step that was given up before the storage returns another value: after a kill of the server its recovery adds the record. */
-  DC_UNRECORDED = 1003
+  DC_REFUSED = 1002
 };
 
 /* A client that died, or whose server was asked to stop, before it finalized. */

@@ -216,21 +216,23 @@ Started start(const FileNames& names, const RunEntry& run, LogName own, Existing
   return waits ? wait_for_begun(names, run, std::move(own), timeout) : begin(names, run, std::move(own), existing, timeout);
 }
 
-std::optional<std::set<std::int64_t>> steps_of_life(const std::string& path, const LogName& log, const std::string& regions) {
-  std::optional<std::set<std::int64_t>> steps;
-  bool is_it = false;
+namespace {
+
+// Whether the log is of the server that had these regions, in any of its lives.
+bool has_regions(const std::string& path, const LogName& log, const std::string& regions) {
+  bool has = false;
   LogReader reader(path, log);
   reader.was_replaced();
-  for (std::vector<LogRecord> records; !(records = reader.read_on(1024)).empty();)
+  for (std::vector<LogRecord> records; !has && !(records = reader.read_on(1024)).empty();)
     for (const LogRecord& record : records) {
       const auto* const run = std::get_if<RunEntry>(&record);
       const auto* const back = std::get_if<BackRecord>(&record);
-      if (run != nullptr || back != nullptr) is_it = (run != nullptr ? run->regions : back->regions) == regions;
-      if (is_it && !steps) steps.emplace();
-      if (const auto* const step = std::get_if<StepRecord>(&record); step != nullptr && is_it) steps->insert(step->step.step);
+      has = has || (run != nullptr && run->regions == regions) || (back != nullptr && back->regions == regions);
     }
-  return steps;
+  return has;
 }
+
+}  // namespace
 
 // A server that died before it had a log gets one in the run of the others. So does one of a run without any, as at another basename.
 Started start_recovery(const FileNames& names, const RunEntry& run, LogName own) {
@@ -240,7 +242,7 @@ Started start_recovery(const FileNames& names, const RunEntry& run, LogName own)
   std::optional<LogName> found, others;
   for (const LogName& log : logs) {
     if (found && !is_its(log)) break;
-    if (run.regions.empty() || !steps_of_life(path_of(names, log), log, run.regions)) continue;
+    if (run.regions.empty() || !has_regions(path_of(names, log), log, run.regions)) continue;
     (log.server == own.server ? found : others) = log;
   }
   if (found) {

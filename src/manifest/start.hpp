@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "entries.hpp"
@@ -77,9 +76,5 @@ Started start(const FileNames& names, const RunEntry& run, LogName own, Existing
 // The log of the dead server whose regions `run` names, to add to. Throws damaris::Error(DC_E_NO_OUTPUT) if there is none, or the server
 // lives; Failure.
 Started start_recovery(const FileNames& names, const RunEntry& run, LogName own);
-
-// The steps that the log says of the life of its server that had these regions: it may have come back since, or before.
-// Nothing if it says nothing of it. Throws Failure, damaris::Error(DC_E_VERSION).
-std::optional<std::set<std::int64_t>> steps_of_life(const std::string& path, const LogName& log, const std::string& regions);
 
 }  // namespace damaris::manifest

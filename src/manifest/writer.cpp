@@ -100,7 +100,6 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
       log_->append(view_record(view, shown));
       then();
     });
-    if (existing_ == Existing::recover) record_given_up(options.given_up);
   } catch (const Failure& failure) {
     undo_start();
     throw Error(DC_E_NO_OUTPUT, failure.what());
@@ -153,7 +152,9 @@ void ManifestWriter::forecast(StepEntry& step) {
 
 void ManifestWriter::record(StepEntry& step) {
   forecast(step);
-  record_late();
+  if (has_left_step_)
+    log_->append(back_record(run_));  // readers shall not take it that the server had nothing of a step that is left
+  has_left_step_ = false;
   log_->append(step);
   has_recorded_ = true;
   if (!step.files.empty()) try {
@@ -162,13 +163,6 @@ void ManifestWriter::record(StepEntry& step) {
       log(1, std::string("files of earlier runs stay: ") + failure.what());
     }
   if (host_.server_index == 0) views_->manifest_changed();
-}
-
-// Readers do not take it that a server which has left a step, and goes on, had nothing of it.
-void ManifestWriter::record_late() {
-  if (has_left_step_) log_->append(back_record(run_));
-  has_left_step_ = false;
-  for (; !late_.empty(); late_.pop_front()) log_->append(late_.front());
 }
 
 // What this server has stored and logged in earlier runs. From the first file of this run on, readers leave it out.
@@ -197,35 +191,6 @@ void ManifestWriter::remove_files_of_others() {
     if (ours.count(name) == 0 && names_.is_of_run(name)) ::unlink((names_.folder() + "/" + name).c_str());
   for (const LogName& name : logs)
     if (name.generation < log_name_.generation) ::unlink(path_of(name).c_str());
-}
-
-// The record of such a step may have died with the server. Of a range, the steps that other servers have recorded are known to exist.
-void ManifestWriter::record_given_up(const GivenUpSteps& given_up) {
-  if (given_up.steps.empty() && !given_up.among) return;
-  std::set<std::int64_t> lost(given_up.steps.begin(), given_up.steps.end());
-  if (given_up.among) {
-    Manifest manifest(names_.of_run(""), Manifest::kAll, true);
-    manifest.read_on();
-    for (const auto& [number, step] : manifest.steps())
-      if (number >= given_up.among->first && number <= given_up.among->second) lost.insert(number);
-  }
-  for (const std::int64_t number : steps_of_life(log_->path(), log_name_, run_.regions).value_or(std::set<std::int64_t>{}))
-    lost.erase(number);
-  for (const std::int64_t number : lost) {
-    StepEntry step;
-    step.step = number;
-    step.servers = {log_name_.server};
-    step.complete = false;
-    step.failures = {"server " + std::to_string(log_name_.server) + " gave the step up, and was killed before it could record why"};
-    log_->append(step);
-    log(1, "step " + std::to_string(number) + ", given up by the dead server: recorded as lost now");
-    host_.partial(host_.self, number);
-  }
-  if (!given_up.among) return;
-  log(1,
-      "all steps with data from " + std::to_string(given_up.among->first) + " to " + std::to_string(given_up.among->second) +
-          " had been given up by the dead server, more than it could list: those that no other server has recorded are not in the "
-          "manifest");
 }
 
 Views::Work ManifestWriter::work() { return views_->work(); }
@@ -263,8 +228,7 @@ void ManifestWriter::write_list() const {
 // Where a server without a log counts as one that is not part of the run.
 bool ManifestWriter::leaves_no_trace(bool leaves_steps) const {
   const bool is_alone = run_.apart || run_.servers == 1;
-  return is_alone && is_new_ && !has_recorded_ && !leaves_steps && late_.empty() && host_.lost_count == 0 &&
-         host_.never_attached == 0;
+  return is_alone && is_new_ && !has_recorded_ && !leaves_steps && host_.lost_count == 0 && host_.never_attached == 0;
 }
 
 void ManifestWriter::finish(bool leaves_steps) {
@@ -276,7 +240,6 @@ void ManifestWriter::finish(bool leaves_steps) {
 
 void ManifestWriter::record_end() {
   for (const Deadline deadline = Deadline::after_ms(kEndWaitMs);; std::this_thread::sleep_for(kLookEvery)) try {
-      record_late();
       return log_->append(end_record(losses_of(host_), existing_ == Existing::recover));
     } catch (const Failure& failure) {
       if (!may_be_transient(failure.system_error()) || deadline.passed())

@@ -6,7 +6,6 @@
 
 #include <damaris/plugin.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,15 +38,8 @@ class Views {
 // Records a new view in the manifest, and then puts it in place.
 using RecordView = std::function<void(const ViewEntry&, std::uint64_t shown, const std::function<void()>& put_in_place)>;
 
-// For a recovery: steps that the dead server had given up, and that its log may lack.
-struct GivenUpSteps {
-  std::vector<std::int64_t> steps;
-  std::optional<std::pair<std::int64_t, std::int64_t>> among;  // first and last: any of these
-};
-
 struct WriterOptions {
   Existing existing = Existing::automatic;
-  GivenUpSteps given_up = {};
   bool owns_files = true;  // else another server creates the files to which this one contributes
   // Gets the names of this server's files of earlier runs; may refuse to start by throwing.
   std::function<void(const std::vector<std::string>& names)> check_earlier;
@@ -70,9 +62,6 @@ class ManifestWriter {
   bool begin(const std::string& name) noexcept;
   // Records what this server has stored of a step, in step order; durable on return. Throws Failure: call it again, nothing has changed.
   void record(StepEntry& step);
-  // Adds the record with the next one that can be added.
-  void record_later(StepEntry&& step) { late_.push_back(std::move(step)); }
-  bool owes_records() const { return !late_.empty(); }
   // A recovery could not store a step, and leaves it to another one.
   void leave_step() { has_left_step_ = true; }
   // Background work: updates the views.
@@ -88,8 +77,6 @@ class ManifestWriter {
   void replace_earlier_runs();
   void remove_files_of_others();
   void forecast(StepEntry& step);
-  void record_late();
-  void record_given_up(const GivenUpSteps& given_up);
   void record_end();
   bool ends_run() const;
   void end_run();
@@ -113,7 +100,6 @@ class ManifestWriter {
   std::set<std::string> of_this_run_;  // files that this server had stored before it came back
   std::set<std::string> earlier_;      // to be removed once this server has stored a file
   std::optional<std::int64_t> last_step_;
-  std::deque<StepEntry> late_;
 };
 
 }  // namespace damaris::manifest

@@ -145,7 +145,6 @@ struct StepLeft {
 };
 struct StepsPassed {
   std::int64_t step = 0;
-  bool recorded = false;  // the storage owes no record of a step
 };
 struct PluginReport {  // outside of any step
   Status status;

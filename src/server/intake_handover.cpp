@@ -129,7 +129,7 @@ void IntakeSide::take(StepsPassed& answer) {
   passing_.reset();
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
-  publish_frontier(answer.recorded || !owes_given_up());
+  publish_frontier(true);
 }
 
 // The last report of this server about its steps. None of them is marked as processed, so recovery takes them all.
@@ -218,13 +218,10 @@ void IntakeSide::take(StepProcessed& answer) {
   step_out_.reset();
   add_to_totals(result);
   all_durable_ &= result.durable;
-  if (!result.durable && !adoption_) {
-    shm::give_up(region_->header(), answer.step, given_up_);
-    newest_given_up_ = answer.step;
-  }
+  if (!result.durable && !adoption_) shm::give_up(region_->header(), answer.step, given_up_);
   ledger_.mark_processed(*ledger_.find(answer.step));
   completed_ = answer.step;
-  release(answer.step, result.durable, result.recorded);
+  release(answer.step, result.durable);
 }
 
 void IntakeSide::add_to_totals(const PluginHost::StepResult& result) {
@@ -238,18 +235,15 @@ void IntakeSide::add_to_totals(const PluginHost::StepResult& result) {
   add(header.busy_ns, result.busy_ns);
 }
 
-// Recovery records the steps that were given up since the last durable one.
-bool IntakeSide::owes_given_up() const { return newest_given_up_ > shm::last_durable(region_->header()); }
-
 // Killed in here, the server leaves blocks of a step that recovery knows to be stored.
-void IntakeSide::release(std::int64_t step, bool durable, bool recorded) {
+void IntakeSide::release(std::int64_t step, bool durable) {
   if (adoption_ && !durable) {
     ledger_.drop(step);
     return publish_frontier(false);
   }
   shm::begin_release(region_->header(), step);
   ledger_.try_release(step);
-  publish_frontier(durable && (recorded || !owes_given_up()));
+  publish_frontier(durable);
   shm::end_release(region_->header());
 }
 

@@ -107,8 +107,7 @@ class IntakeSide {
   void reclaim();
   void account_for(Step& step) const;
   void add_to_totals(const PluginHost::StepResult& result);
-  void release(std::int64_t step, bool durable, bool recorded);
-  bool owes_given_up() const;
+  void release(std::int64_t step, bool durable);
   bool hand_out_reads();
   bool hand_out_logs(bool ending);
   bool hand_out_backlog();
@@ -158,7 +157,6 @@ class IntakeSide {
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true, times_lost_ = false;
   std::uint64_t given_up_ = 0;  // steps
-  std::int64_t newest_given_up_ = shm::kNoStep;
   bool leaves_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();

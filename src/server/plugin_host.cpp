@@ -236,7 +236,6 @@ void PluginHost::take_files(LoadedPlugin& plugin) {
 
 void PluginHost::note(LoadedPlugin& plugin, const Status& call) {
   if (call.is_notice()) result_.notices.push_back(call);
-  if (plugin.storage && call.code == DC_UNRECORDED) result_.recorded = false;
   if (call.code >= DC_OK) return;
   if (plugin.storage) result_.durable = false;
   if (result_.first_failure.code == DC_OK) result_.first_failure = call;
@@ -260,14 +259,12 @@ Status PluginHost::last_step(const dc_variable_info_t* variable, std::int64_t& s
   return call_storage(&dc_plugin_t::on_last_step, {"on_last_step"}, "in on_last_step", variable, &step);
 }
 
-Status PluginHost::passed(std::int64_t step, bool& recorded) {
+Status PluginHost::passed(std::int64_t step) {
   Status first;
-  recorded = true;
   for (const auto& plugin : plugins_) {
     if (plugin->disabled || plugin->table.on_passed == nullptr) continue;
     const Status call = guarded(*plugin, {"on_passed", step}, "at steps without data",
                                 [&] { return plugin->table.on_passed(plugin->state, step); });
-    if (plugin->storage && (call.code < DC_OK || call.code == DC_UNRECORDED)) recorded = false;
     keep_first(first, call);
   }
   return first;

@@ -46,7 +46,6 @@ class PluginHost {
   struct StepResult {
     Status first_failure;
     bool durable = true;   // no storage plugin failed
-    bool recorded = true;  // nor owes a record of this or of an earlier step
     std::vector<Status> notices;
     std::vector<StoredFile> files;
     std::uint64_t busy_ns = 0;  // in callbacks since the result before
@@ -63,7 +62,7 @@ class PluginHost {
   Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
   // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any; `recorded` receives
   // whether the storage has recorded all steps so far.
-  Status passed(std::int64_t step, bool& recorded);
+  Status passed(std::int64_t step);
   // Calls on_idle of plugins until one has more to do. Returns whether one has; `first_failure` receives a failure or notice, if any.
   bool idle(Status& first_failure);
   // True if idle() may have something to do.

@@ -71,16 +71,8 @@ void set(model::Plugin& plugin, const std::string& key, const std::string& value
   if (!value.empty()) plugin.settings.emplace_back(key, value);
 }
 
-// "3,5,8,10-20": a range contains steps that are not known one by one.
-std::string text_of(const shm::GivenUp& given_up) {
-  std::string text;
-  for (const std::int64_t step : given_up.steps) text += format("{}{}", text.empty() ? "" : ",", step);
-  if (given_up.among) text += format("{}{}-{}", text.empty() ? "" : ",", given_up.among->first, given_up.among->last);
-  return text;
-}
-
 // Keeps only the storage plugins and clears the actions: this server runs alone, and it is too late for actions.
-std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename, const shm::GivenUp& given_up) {
+std::shared_ptr<const model::Model> storage_model(model::Model model, const std::string& basename) {
   for (model::Event& event : model.events) event.actions.clear();
   const auto is_no_storage = [](const model::Plugin& plugin) { return !plugin.storage; };
   model.plugins.erase(std::remove_if(model.plugins.begin(), model.plugins.end(), is_no_storage), model.plugins.end());
@@ -90,7 +82,6 @@ std::shared_ptr<const model::Model> storage_model(model::Model model, const std:
     set(plugin, "files", "per-server");
     set(plugin, "schedule", "immediate");
     set(plugin, "restart", "");
-    set(plugin, "given-up", text_of(given_up));
     if (!basename.empty()) set(plugin, "basename", basename);
   }
   if (model::logs_basename(model) != basename && !basename.empty()) model.simulation = basename;  // no storage has a basename
@@ -137,7 +128,7 @@ Status store(const std::shared_ptr<shm::Region>& region, const model::Model& mod
              bool give_up_spilled, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
-  Server server(storage_model(model, basename, shm::given_up_unrecorded(header)), region,
+  Server server(storage_model(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
   server.adopt(give_up_spilled);
   const Status result = server.run();

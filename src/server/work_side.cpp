@@ -174,10 +174,10 @@ void WorkSide::take(ProcessStep& job) { step_ = job; }
 void WorkSide::take(PassSteps& job) {
   if (job.step > passed_) {
     host_.set_lost(job.lost, job.never_attached);
-    report(host_.passed(job.step, passed_recorded_));
+    report(host_.passed(job.step));
     passed_ = job.step;
   }
-  answer(StepsPassed{job.step, passed_recorded_});
+  answer(StepsPassed{job.step});
 }
 
 void WorkSide::take(CompleteStep& job) { coordinator_->complete(job.step); }

@@ -86,7 +86,6 @@ class WorkSide {
   std::optional<ProcessStep> step_;     // in hand
   bool is_refused_ = false;             // by the file system, for now
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
-  bool passed_recorded_ = true;         // the storage had recorded all steps then
   std::optional<Deadline> awaited_log_deadline_;
 };
 

@@ -160,105 +160,28 @@ void kill_all(DiskRun& run) {
   }
 }
 
-TEST_CASE("a step that was given up is recorded by recovery if the server is killed before the file system takes its line") {
+TEST_CASE("a step is not given up before its record is durable: it waits, and if the server is killed, recovery stores it") {
+  const std::string fault = GENERATE("write EIO", "write EIO @.jsonl");
+  INFO(fault);
   DiskRun run("retry='0s'");
   run.store(0);
-  run.rule("write EIO");
-  for (const int step : {1, 3}) {
-    run.client.must("write " + std::to_string(step));
-    (void)run.client("end " + std::to_string(step));
-    CHECK(run.client("flush " + std::to_string(step) + " 60000").code == DC_E_EARLIER_IO);
-  }
+  run.rule(fault);
+  run.write(1);
+  CHECK(run.client("flush 1 500").code == DC_E_TIMEOUT);
   CHECK(recorded(run.folder(), 1).empty());
   kill_all(run);
   REQUIRE(run.run().regions().size() == 1);
   const std::string region = "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
-  // As long as no recovery has recorded it, the region says so, and no start removes it.
   CHECK_THAT(verified(run.folder()).at("unstored").dump(), Contains(region));
   check_start_refused(run);
-  CHECK(recover(run, region).status == 1);  // the disk refuses that line, too
+  CHECK(recover(run, region).status == 1);  // the disk refuses it once more
   REQUIRE(run.run().regions().size() == 1);
   run.rule("");
   const Output stored = recover(run, region);
   INFO(stored.text);
   CHECK(stored.status == 0);
   CHECK(run.run().regions().empty());
-  for (const int step : {1, 3}) {
-    INFO(step);
-    CHECK(recorded(run.folder(), step).at("complete") == false);
-    CHECK_THAT(recorded(run.folder(), step).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
-  }
-  CHECK(recorded(run.folder(), 2).empty());
-  CHECK(recorded(run.folder(), 0).at("complete") == true);
-  CHECK(verified(run.folder()).at("partial").size() == 2);
-}
-
-TEST_CASE("a step that was given up is recorded by recovery also if a later step had begun before the server was killed") {
-  DiskRun run("retry='0s'");
-  run.store(0);
-  const shm::Region region = shm::Region::attach(run.run().region().name);
-  run.rule("write EIO");
-  run.client.must("write 1");
-  (void)run.client("end 1");
-  CHECK(run.client("flush 1 60000").code == DC_E_EARLIER_IO);
-  (void)run.client("write 101");  // ends all steps up to 100, in which nothing was written
-  REQUIRE(wait_until([&] { return region.header().last_complete.load() == 100; }));
-  CHECK(shm::last_durable(region.header()) == 0);
-  kill_all(run);
-  run.rule("");
-  const Output stored = recover(run, region.name());
-  INFO(stored.text);
-  CHECK(stored.status == 0);
-  CHECK_THAT(stored.text, Contains("2 steps from 1 to 101 recorded as partial"));
-  CHECK_THAT(recorded(run.folder(), 1).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
-  CHECK(verified(run.folder()).at("partial").size() == 2);
-}
-
-std::string only_region(const DiskRun& run) {
-  REQUIRE(run.run().regions().size() == 1);
-  return "/" + std::filesystem::path(run.run().regions()[0]).filename().string();
-}
-
-// It is given up, and the server is killed before the log would take it: the region knows.
-TEST_CASE("a stored step whose record the file system refuses for longer than retry is recorded as lost by a recovery") {
-  DiskRun run("retry='200ms' exists='append'");
-  run.store(0);
-  run.rule("write EIO @.jsonl");
-  for (const int step : {1, 2}) {
-    const Answer lost = run.lose(step);
-    CHECK(lost.code == DC_E_EARLIER_IO);
-    CHECK_THAT(lost.sentence, Contains("step " + std::to_string(step) + " cannot be recorded: "));
-  }
-  CHECK(recorded(run.folder(), 1).empty());
-  kill_all(run);
-  const std::string region = only_region(run);
-  CHECK_THAT(verified(run.folder()).at("unstored").dump(), Contains(region));
-  CHECK(recover(run, region).status == 1);  // the disk refuses that record, too
-  REQUIRE(run.run().regions().size() == 1);
-  run.rule("");
-  const Output stored = recover(run, region);
-  INFO(stored.text);
-  CHECK(stored.status == 0);
-  CHECK(run.run().regions().empty());
-  for (const int step : {1, 2})
-    CHECK_THAT(recorded(run.folder(), step).at("failures").at(0).get<std::string>(), Contains("gave the step up"));
-}
-
-TEST_CASE("what a log has refused comes with the next record that it takes, or is said at the end") {
-  const bool mended = GENERATE(true, false);
-  DiskRun run("retry='200ms' exists='append'", kShortEnd);
-  run.store(0);
-  run.rule("write EIO @.jsonl");
-  CHECK(run.lose(1).code == DC_E_EARLIER_IO);
-  if (mended) {
-    run.rule("");
-    run.store(2);
-  }
-  const Answer end = run.client("finalize");
-  if (!mended) CHECK_THAT(end.sentence, Contains("the manifest lacks the end of the run"));
-  CHECK(run.ends() == 1);
-  if (mended) check_all_stored(run, 2);
-  CHECK(verified(run.folder()).at("not_recorded").size() == (mended ? 0 : 1));
+  check_all_stored(run, 1);
 }
 
 }  // namespace

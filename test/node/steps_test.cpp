@@ -232,24 +232,5 @@ TEST_CASE("clients that have come in time are not waited for, however long the r
   CHECK(node.stop().code == DC_OK);
 }
 
-TEST_CASE("last_durable does not pass a step that was given up while the storage has not recorded it, and passes any other step") {
-  model::Model model = node_model();
-  add_recorder(model, true, {{"fail_at", "1"}, {"unrecorded_at", GENERATE("0", "2")}});
-  const bool owes_failure = model.plugins[0].settings[1].second == "2";
-  Node node(model, 1);
-  node.start();
-  const auto durable_after = [&](std::int64_t step) {
-    (void)node.client(0).end_iteration(step);
-    (void)node.client(0).flush(step, 60'000);
-    return node.client(0).status().last_durable;
-  };
-  CHECK(durable_after(0) == 0);
-  CHECK(durable_after(1) == 0);
-  CHECK(durable_after(2) == (owes_failure ? 0 : 2));
-  CHECK(shm::lost_steps(node.region().header()).has_value() == owes_failure);
-  CHECK(node.client(0).flush(2, 60'000).code == DC_OK);
-  CHECK(durable_after(3) == 3);
-}
-
 }  // namespace
 }  // namespace damaris::test

@@ -1,7 +1,6 @@
 /* A plugin for tests: writes one line for each callback, so that a test can read what a server did.
  * File: the environment variable DAMARIS_TEST_LOG, with ".s<server>" appended; nothing is written without it.
- * Settings: fail_at="<step>" fails on_step of that step, "end" fails finalize; unrecorded_at="<step>": on_step of that step returns
- * DC_UNRECORDED; refuse="yes" fails init; refuse_on="<server>"
+ * Settings: fail_at="<step>" fails on_step of that step, "end" fails finalize; refuse="yes" fails init; refuse_on="<server>"
  * fails it on that server only; hold_at="end" holds finalize as the action `hold` does.
  */
 #define _GNU_SOURCE /* feenableexcept */
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 static const dc_host_t* the_host;
-static long fail_at = -1, unrecorded_at = -1;
+static long fail_at = -1;
 static int fails_at_end, holds_at_end;
 
 static FILE* open_log(const dc_host_t* host) {
@@ -126,15 +125,13 @@ int enable_traps(const dc_event_t* event, const dc_step_t* step, const dc_host_t
 static int init(const dc_host_t* host, void** state) {
   the_host = host;
   *state = NULL;
-  fail_at = unrecorded_at = -1;
+  fail_at = -1;
   fails_at_end = holds_at_end = 0;
   for (size_t i = 0; i < host->setting_count; ++i) {
     if (strcmp(host->settings[i].key, "fail_at") == 0 && strcmp(host->settings[i].value, "end") == 0)
       fails_at_end = 1;
     else if (strcmp(host->settings[i].key, "fail_at") == 0)
       fail_at = atol(host->settings[i].value);
-    else if (strcmp(host->settings[i].key, "unrecorded_at") == 0)
-      unrecorded_at = atol(host->settings[i].value);
     else if (strcmp(host->settings[i].key, "hold_at") == 0)
       holds_at_end = 1;
     FILE* log = strcmp(host->settings[i].key, "tell_host") == 0 ? open_log(host) : NULL;
@@ -173,7 +170,7 @@ static int on_step(void* state, const dc_step_t* step) {
     for (size_t i = 0; i < step->plugin_failure_count; ++i) fprintf(log, "plugin failed: %s\n", step->plugin_failures[i]);
     fclose(log);
   }
-  if (step->step != fail_at) return step->step == unrecorded_at ? DC_UNRECORDED : DC_OK;
+  if (step->step != fail_at) return DC_OK;
   the_host->fail(the_host->self, "it was asked to fail at this step");
   return DC_E_IO;
 }

@@ -179,26 +179,6 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Steps that a dead server has given up since the last one that is durable. The record of each one before is in the
-// manifest.
-struct GivenUp {
-  std::vector<std::int64_t> steps;  // ascending
-  std::optional<StepRange> among;   // more than the header has entries for: all of these that had data
-};
-inline GivenUp given_up_unrecorded(const RegionHeader& header) {
-  const std::int64_t durable = header.last_durable.load(std::memory_order_relaxed);
-  GivenUp found;
-  if (durable > kHighestStep) return found;
-  for (const auto& entry : header.given_up)
-    if (const std::int64_t step = entry.load(std::memory_order_relaxed); step > std::max(durable, kNoStep) && step <= kHighestStep)
-      found.steps.push_back(step);
-  std::sort(found.steps.begin(), found.steps.end());
-  const std::int64_t first = std::max(header.forgotten_first.load(std::memory_order_relaxed), std::max(durable, kNoStep) + 1);
-  const std::int64_t last = header.forgotten_last.load(std::memory_order_relaxed);
-  if (first <= last && last <= kHighestStep) found.among = {first, last};
-  return found;
-}
-
 // Up to this step, those that were not settled may lack writes of which they have no word; kNoStep: none.
 inline std::int64_t omitted_until(const RegionHeader& header) noexcept {
   const std::int64_t last = std::min(header.omitted_until.load(std::memory_order_relaxed), kHighestStep);
@@ -220,16 +200,13 @@ inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header) {
 inline std::optional<StepRange> lost_steps(const RegionHeader& header) {
   std::vector<std::int64_t> steps = omitted_steps(header);
   if (omitted_until(header) != kNoStep) steps.push_back(omitted_until(header));
-  const GivenUp given_up = given_up_unrecorded(header);
-  steps.insert(steps.end(), given_up.steps.begin(), given_up.steps.end());
-  if (given_up.among) steps.insert(steps.end(), {given_up.among->first, given_up.among->last});
   if (steps.empty()) return std::nullopt;
   const auto [first, last] = std::minmax_element(steps.begin(), steps.end());
   return StepRange{*first, *last};
 }
 inline std::string loss_text(const StepRange& steps) {
   const bool one = steps.first == steps.last;
-  return format("data of {} were left out or given up",
+  return format("data of {} were left out",
                 one ? format("step {}", steps.first) : format("steps {} to {}", steps.first, steps.last));
 }
 

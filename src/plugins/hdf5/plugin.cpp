@@ -84,8 +84,7 @@ int on_last_step(void* state, const dc_variable_info_t* variable, std::int64_t* 
 
 int on_passed(void* state, std::int64_t step) {
   State& mine = *static_cast<State*>(state);
-  const int code = guarded(mine.host, [&] { mine.storage.passed(step); });
-  return code == DC_OK && mine.storage.owes_records() ? DC_UNRECORDED : code;
+  return guarded(mine.host, [&] { mine.storage.passed(step); });
 }
 
 int on_idle(void* state) {

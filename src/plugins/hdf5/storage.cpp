@@ -71,11 +71,10 @@ Storage::Storage(const dc_host_t& host)
     check_earlier_files(host_, settings_, names_, earlier);
   };
   const bool owns_files = settings_.files == Files::per_server || group_of(host, settings_).leader() == host.server_index;
-  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, settings_.given_up, owns_files, check_earlier, make_views},
-                    names_);
+  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, owns_files, check_earlier, make_views}, names_);
   if (!settings_.restart.empty()) {
     restart_.emplace(settings_.restart, continues_ ? manifest_->generation() : manifest::Manifest::kAll);
-    restart_->report_to([this](const std::string& line) { host_.log(host_.self, 1, ("hdf5: " + line).c_str()); });
+    restart_->report_to([this](const std::string& line) { log(1, line); });
   }
   if (settings_.files == Files::per_server)
     schedule_ = make_schedule(host, settings_);
@@ -106,129 +105,113 @@ void Storage::passed(std::int64_t step) { schedule_->passed(step); }
 int Storage::store(const dc_step_t& step) {
   const Instant now = Clock::now();
   if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
-  const int code = advance(step, now);
-  if (code == DC_AGAIN || code == DC_WAIT || code == DC_REFUSED) return code;
-  const std::optional<Error> refused = std::move(current_->refused);
-  current_.reset();
-  if (code != DC_OK) retry_.next_thing();
-  // A recovery has stored what can be stored, and recorded what cannot: to fail would keep the blocks for another one for ever.
-  if (code == DC_OK && refused && settings_.existing != manifest::Existing::recover) throw *refused;
-  return code == DC_OK && owes_records() ? DC_UNRECORDED : code;
+  CurrentStep& current = *current_;
+  if (retry_.resting(now) && !current.file && !is_last_try(step))
+    return shared_ && !current.has_file() ? DC_WAIT : refused(current.trouble);
+  try {
+    if (current.state == State::waiting && !begin(step, now)) return DC_WAIT;
+    if (current.state == State::writing && !write(step)) return DC_AGAIN;
+    manifest_->record(current.record);
+  } catch (const SharedFailure& failure) {
+    return failed(step, failure, failure.agreed());
+  } catch (const Failure& failure) {
+    if (current.has_file()) return not_recorded(step, failure);
+    return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step));
+  } catch (const Error& error) {
+    return lose(step, error.code(), error.sentence());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return lose(step, DC_E_PLUGIN, names_.final_path(step.step) + " is not stored: " + error.what());
+  }
+  return end();
 }
 
 manifest::Views::Work Storage::work() { return manifest_->work(); }
 
 void Storage::finish() { manifest_->finish(leaves_steps()); }
 
-int Storage::advance(const dc_step_t& step, Instant now) {
-  if (!current_->written)
-    if (const int code = try_to_write(step, now); code != DC_OK) return code;
-  return record(step, now);
+// Returns false while another server has the turn to write. Begins anew after a failure: blocks may have been spilled since.
+bool Storage::begin(const dc_step_t& step, Instant now) {
+  if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return false;
+  current_->attempt = now;
+  if (!current_->begun) current_->begun = now;
+  current_->record = record_of(host_, step, settings_.existing == manifest::Existing::recover);
+  current_->record.waited_s = seconds_between(current_->seen, *current_->begun);
+  current_->error.reset();
+  warn(place_warnings_.of(step));
+  if (!shared_)  // else what the servers agree on says it
+    for (const std::string& sentence : hidden_values(step)) skip(Refused(sentence));
+  current_->state = State::writing;
+  return true;
 }
 
-// A file without a record is not durable, so the record is retried like the file. If it is given up, it is added with a later one.
-int Storage::record(const dc_step_t& step, Instant now) {
-  const bool is_last = step.ending != 0 && in_place();
-  if (retry_.resting(now) && !is_last) return refused(current_->refusal);
-  try {
-    manifest_->record(current_->record);
-    if (retry_.failed() > 0)
-      host_.log(host_.self, 2, ("hdf5: the manifest is up to date after " + retry_.effort(Clock::now())).c_str());
-    retry_.stored();
-    return DC_OK;
-  } catch (const Failure& failure) {
-    const bool again = retry_.again(failure.system_error(), current_->complete, now, Clock::now()) && !is_last;
-    const std::string what =
-        "step " + std::to_string(step.step) + " cannot be recorded: " + failure.what() + "; " + remedy_for(failure.system_error());
-    if (again && retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying").c_str());
-    if (again || (step.ending != 0 && !in_place())) return refused(what);  // at the end it is left to recovery
-    manifest_->record_later(std::move(current_->record));
-    host_.fail(host_.self, (what + "; its record is kept and added with the next one").c_str());
-    return DC_E_IO;
+// Returns false if more is left of the file: call again.
+bool Storage::write(const dc_step_t& step) {
+  std::unique_ptr<StepFile> file = std::move(current_->file);  // removed if it fails, before anything else is written
+  if (!file && step.dataset_count > 0) {
+    schedule_->begin(step.step);
+    manifest_->prepare();
+    if (shared_)
+      current_->record.files.push_back(write_shared_file(step));
+    else
+      file = std::make_unique<StepFile>(host_, writer_, names_, step);
   }
+  while (file && !file->write_more(step, [this](const Refused& refused) { skip(refused); })) {
+    if (in_place()) continue;  // the simulation waits for it
+    current_->file = std::move(file);
+    return false;
+  }
+  if (file && file->is_empty() && current_->error) throw Error(*current_->error);
+  if (file) publish(*file, step);
+  current_->state = State::published;
+  if (retry_.failed() > 0) log(2, "step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now()));
+  current_->record.retries = retry_.failed();
+  retry_.next_thing();  // the record has what is left of the time
+  if (!current_->record.files.empty() && continues_)
+    restart_->replace_from(step.step);  // even if the record fails: the file is in place
+  finish_record(step);
+  return true;
+}
+
+// The step is recorded. A recovery has stored what can be stored, and recorded what cannot: to fail would keep the blocks for another one
+// for ever.
+int Storage::end() {
+  if (retry_.failed() > 0) log(2, "the manifest is up to date after " + retry_.effort(Clock::now()));
+  const bool is_lost = current_->state == State::lost;
+  const std::optional<Error> error = std::move(current_->error);
+  current_.reset();
+  is_lost ? retry_.next_thing() : retry_.stored();
+  if (!error || (!is_lost && settings_.existing == manifest::Existing::recover)) return DC_OK;
+  host_.fail(host_.self, error->what());
+  return error->code();
+}
+
+// A file without a record is not durable, and a step is not given up without one: it waits until the log takes it.
+int Storage::not_recorded(const dc_step_t& step, const Failure& failure) {
+  const Instant now = Clock::now();
+  (void)retry_.again(failure.system_error(), current_->complete, now, now);
+  const std::string what =
+      "step " + std::to_string(step.step) + " cannot be recorded: " + failure.what() + "; " + remedy_for(failure.system_error());
+  if (retry_.failed() == 1) log(1, what + "; retrying");
+  if (!is_last_try(step)) return refused(what);
+  const std::string before = current_->state == State::lost ? std::string(current_->error->what()) + "; also: " : "";
+  current_.reset();
+  host_.fail(host_.self, (before + what).c_str());
+  return DC_E_IO;
 }
 
 // The sentence must be given to the host with each call.
 int Storage::refused(const std::string& why) {
-  current_->refusal = why;
+  current_->trouble = why;
   host_.fail(host_.self, why.c_str());
   return DC_REFUSED;
-}
-
-// Returns DC_OK if the step is written and only its record is due, DC_AGAIN, DC_WAIT or DC_REFUSED if it is not written yet, else like
-// abandon().
-int Storage::try_to_write(const dc_step_t& step, Instant now) {
-  if (!current_->file) {
-    const bool is_last = step.ending != 0 && in_place();
-    if (retry_.resting(now) && !is_last) return shared_ ? DC_WAIT : refused(current_->refusal);
-    if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return DC_WAIT;
-    begin_attempt(step, now);
-  }
-  if (const int code = attempt(step); code != DC_OK) return code;
-  current_->written = true;
-  if (retry_.failed() > 0) {
-    const std::string line = "hdf5: step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now());
-    host_.log(host_.self, 2, line.c_str());
-  }
-  manifest::StepEntry& record = current_->record;
-  record.retries = retry_.failed();
-  retry_.next_thing();                                                         // the record has what is left of the time
-  if (!record.files.empty() && continues_) restart_->replace_from(step.step);  // even if the record fails: the file is in place
-  finish_record(step);
-  return DC_OK;
-}
-
-void Storage::begin_attempt(const dc_step_t& step, Instant now) {
-  current_->attempt = now;
-  if (!current_->begun) current_->begun = now;
-  manifest::StepEntry& record = current_->record;
-  record =
-      record_of(host_, step,
-                settings_.existing == manifest::Existing::recover);  // again: blocks may have been spilled since the last attempt
-  record.waited_s = seconds_between(current_->seen, *current_->begun);
-  current_->refused.reset();
-  warn(place_warnings_.of(step));
-  if (shared_) return;  // what the servers agree on says it
-  for (const std::string& sentence : hidden_values(step)) refuse(Refused(sentence));
-}
-
-// Returns DC_OK if the file of the step is published, DC_AGAIN if more is left of it, else like failed().
-int Storage::attempt(const dc_step_t& step) {
-  try {
-    if (step.dataset_count > 0 && !write_file(step)) return DC_AGAIN;
-    return DC_OK;
-  } catch (const SharedFailure& failure) {
-    return failed(step, failure, failure.agreed());
-  } catch (const Failure& failure) {
-    return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step));
-  } catch (const Error& error) {
-    return abandon(step, error.code(), error.sentence());
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    return abandon(step, DC_E_PLUGIN, names_.final_path(step.step) + " is not stored: " + error.what());
-  }
-}
-
-void Storage::warn(std::vector<PlaceWarning>&& warnings) {
-  manifest::StepEntry& record = current_->record;
-  for (PlaceWarning& warning : warnings) {
-    if (warning.is_new) host_.log(host_.self, 1, ("hdf5: step " + std::to_string(record.step) + ": " + warning.text).c_str());
-    record.warnings.push_back(std::move(warning.text));
-  }
-}
-
-void Storage::warn_of_replaced(const std::string& file) {
-  manifest::StepEntry& record = current_->record;
-  record.warnings.push_back("step " + std::to_string(record.step) + " is stored once more: " + file +
-                            ", which this server had stored in this run before it came back, is replaced");
-  host_.log(host_.self, 1, ("hdf5: " + record.warnings.back()).c_str());
 }
 
 // What this server wants to do about it. A step whose data nobody would find again is not left.
 Vote Storage::vote_after(const Failure& failure, const dc_step_t& step) {
   const bool again = retry_.again(failure.system_error(), current_->complete, current_->attempt, Clock::now());
-  if (!again || (step.ending != 0 && in_place())) return Vote::give_up;
+  if (!again || is_last_try(step)) return Vote::give_up;
   return step.ending != 0 ? Vote::leave : Vote::again;
 }
 
@@ -243,10 +226,11 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
   const Instant now = Clock::now();
   const std::string what = names_.final_path(step.step) + " is not stored: " + failure.what();
   const std::string remedy = "; " + remedy_for(failure.system_error());
+  current_->state = State::waiting;
   if (agreed == Vote::again || agreed == Vote::leave) {
     schedule_->written(seconds_between(current_->attempt, now));
     schedule_->again(step.step);
-    if (retry_.failed() == 1) host_.log(host_.self, 1, ("hdf5: " + what + "; retrying" + remedy).c_str());
+    if (retry_.failed() == 1) log(1, what + "; retrying" + remedy);
     const std::string waits = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
                               "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, waits.c_str());
@@ -255,28 +239,40 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
   }
   current_->record.retries = retry_.failed() - 1;
   const std::string effort = retry_.failed() > 1 ? "; abandoned after " + retry_.effort(now) : "";
-  const std::string sentence = what + effort + remedy;
-  if (!stays_in_region(failure)) return abandon(step, DC_E_IO, sentence);
+  if (!stays_in_region(failure)) return lose(step, DC_E_IO, what + effort + remedy);
   has_left_steps_ = true;
   manifest_->leave_step();
-  host_.fail(host_.self, sentence.c_str());
+  current_.reset();
+  retry_.next_thing();
+  host_.fail(host_.self, (what + effort + remedy).c_str());
   return DC_E_IO;
 }
 
-// Records the sentence in the manifest and passes it to the host.
-int Storage::abandon(const dc_step_t& step, dc_code code, std::string sentence) {
+// The step is given up once the log says so.
+int Storage::lose(const dc_step_t& step, dc_code code, const std::string& sentence) {
   current_->record.complete = false;
-  std::vector<std::string>& failures = current_->record.failures;  // a refused dataset is already listed
+  std::vector<std::string>& failures = current_->record.failures;  // a skipped dataset is already listed
   if (std::find(failures.begin(), failures.end(), sentence) == failures.end()) failures.push_back(sentence);
+  current_->error.emplace(code, sentence);
+  current_->state = State::lost;
+  retry_.next_thing();
   finish_record(step);
-  try {
-    manifest_->record(current_->record);
-  } catch (const Failure& also) {
-    manifest_->record_later(std::move(current_->record));
-    sentence += std::string("; also: ") + also.what();
+  return DC_AGAIN;
+}
+
+void Storage::warn(std::vector<PlaceWarning>&& warnings) {
+  manifest::StepEntry& record = current_->record;
+  for (PlaceWarning& warning : warnings) {
+    if (warning.is_new) log(1, "step " + std::to_string(record.step) + ": " + warning.text);
+    record.warnings.push_back(std::move(warning.text));
   }
-  host_.fail(host_.self, sentence.c_str());
-  return code;
+}
+
+void Storage::warn_of_replaced(const std::string& file) {
+  manifest::StepEntry& record = current_->record;
+  record.warnings.push_back("step " + std::to_string(record.step) + " is stored once more: " + file +
+                            ", which this server had stored in this run before it came back, is replaced");
+  log(1, record.warnings.back());
 }
 
 void Storage::finish_record(const dc_step_t& step) {
@@ -291,35 +287,13 @@ void Storage::finish_record(const dc_step_t& step) {
     schedule_->passed(step.step);
 }
 
-// Returns false if more is left of the file: call again.
-bool Storage::write_file(const dc_step_t& step) {
-  std::unique_ptr<StepFile> file = std::move(current_->file);  // removed if it fails, before anything else is written
-  if (!file) {
-    schedule_->begin(step.step);
-    manifest_->prepare();
-    if (shared_) {
-      current_->record.files.push_back(write_shared_file(step));
-      return true;
-    }
-    file = std::make_unique<StepFile>(host_, writer_, names_, step);
-  }
-  while (!file->write_more(step, [this](const Refused& refused) { refuse(refused); })) {
-    if (in_place()) continue;  // the simulation waits for it
-    current_->file = std::move(file);
-    return false;
-  }
-  if (file->is_empty() && current_->refused) throw Error(*current_->refused);
-  publish(*file, step);
-  return true;
-}
-
 manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
   const auto check = [&] { check_block_checksums(step); };
   const auto vote = [&](const Failure& failure) { return vote_after(failure, step); };
   manifest::FileEntry entry = shared_->write(step, check, vote);
   for (const Overlap& overlap : shared_->hidden_blocks())
-    refuse(Refused(hidden_text(*overlap.variable, {overlap.hidden.source, overlap.hidden.block},
-                               {overlap.shown.source, overlap.shown.block}, overlap.hidden.box)));
+    skip(Refused(hidden_text(*overlap.variable, {overlap.hidden.source, overlap.hidden.block},
+                             {overlap.shown.source, overlap.shown.block}, overlap.hidden.box)));
   return entry;
 }
 
@@ -335,8 +309,8 @@ void Storage::publish(StepFile& file, const dc_step_t& step) {
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.
-void Storage::refuse(const Refused& refused) {
-  if (!current_->refused) current_->refused.emplace(refused);
+void Storage::skip(const Refused& refused) {
+  if (!current_->error) current_->error.emplace(refused);
   current_->record.complete = false;
   current_->record.failures.push_back(refused.sentence());
 }

@@ -28,18 +28,15 @@ class Storage {
   // Checks what can be checked before the run: settings, types, names, the folder. Throws damaris::Error.
   explicit Storage(const dc_host_t& host);
 
-  // Returns DC_OK when the step is durable under its final name and recorded, DC_UNRECORDED if an earlier one is not recorded; a step
-  // without datasets has no file. Returns DC_AGAIN while more is left of the file, DC_WAIT while another server has the grant to write,
-  // DC_REFUSED while a failed write is to be retried: call again, but not after DC_REFUSED with `ending`. Any other code, after its
-  // sentence was passed to the host, means that the step is given up.
-  // Throws damaris::Error if only the datasets named in the manifest's `failures` are not stored.
+  // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_AGAIN while
+  // more is left to do, DC_WAIT while another server has the turn to write, DC_REFUSED while a failed write is to be retried: call again,
+  // but not after DC_REFUSED with `ending`. Any other code, after its sentence was passed to the host, means that the step, or datasets of
+  // it, are given up, which is recorded.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
   void receive(int from, const std::string& message);
   // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
-  // Whether a step is not recorded yet.
-  bool owes_records() const { return manifest_->owes_records(); }
   // Performs a piece of background work.
   manifest::Views::Work work();
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
@@ -50,40 +47,45 @@ class Storage {
   RestartReader& restart();
 
  private:
-  // The step being stored, from the first call of store() until it is recorded.
+  //   waiting -> writing -> published -> (recorded)      a failure leads back to waiting, or to lost
+  //                 +-----> lost ------> (recorded)      a failure of the record leads nowhere
+  enum class State { waiting, writing, published, lost };
+  // The step being stored, from the first call of store() until it is recorded, or left.
   struct CurrentStep {
     manifest::StepEntry record;  // as of the last attempt
     Instant complete, seen;
+    State state = State::waiting;
     std::optional<Instant> begun = {};    // the first attempt
     Instant attempt = {};                 // the last one
     std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
-    bool written = false;                 // its file is published, or it has none
-    std::optional<Error> refused = {};    // the error of the first dataset refused in the last attempt
-    std::string refusal = {};             // why the file system took neither the file nor its record
+    std::optional<Error> error = {};      // of the first dataset that was skipped in it, or of the step that is lost
+    std::string trouble = {};             // why the file system takes neither the file nor its record
+    // Or will have none.
+    bool has_file() const { return state == State::published || state == State::lost; }
   };
 
-  int try_to_write(const dc_step_t& step, Instant now);
-  int advance(const dc_step_t& step, Instant now);
-  int refused(const std::string& why);
-  void begin_attempt(const dc_step_t& step, Instant now);
-  int attempt(const dc_step_t& step);
-  Vote vote_after(const Failure& failure, const dc_step_t& step);
+  bool begin(const dc_step_t& step, Instant now);
+  bool write(const dc_step_t& step);
+  int end();
   int failed(const dc_step_t& step, const Failure& failure, Vote agreed);
+  int not_recorded(const dc_step_t& step, const Failure& failure);
+  int lose(const dc_step_t& step, dc_code code, const std::string& sentence);
+  int refused(const std::string& why);
+  Vote vote_after(const Failure& failure, const dc_step_t& step);
   bool stays_in_region(const Failure& failure) const;
   // Where a step in hand is called no more, it is left to recovery.
   bool leaves_steps() const { return has_left_steps_ || current_.has_value(); }
   // There is no region with a name, so `damaris recover` would find nothing.
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
-  int abandon(const dc_step_t& step, dc_code code, std::string sentence);
-  int record(const dc_step_t& step, Instant now);
+  bool is_last_try(const dc_step_t& step) const { return step.ending != 0 && in_place(); }
   void finish_record(const dc_step_t& step);
   void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
   void share();
-  bool write_file(const dc_step_t& step);
   manifest::FileEntry write_shared_file(const dc_step_t& step);
   void publish(StepFile& file, const dc_step_t& step);
-  void refuse(const Refused& refused);
+  void skip(const Refused& refused);
+  void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
 
   const dc_host_t& host_;
   Settings settings_;

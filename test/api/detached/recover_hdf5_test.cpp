@@ -159,35 +159,6 @@ TEST_CASE("a step of which all writes were refused is named by verify and recove
   CHECK_THAT(output.text, Catch::Contains("partial  step 5: "));
 }
 
-TEST_CASE("recovery says which of the steps that were given up it has recorded, and not that of those that the manifest has") {
-  Run run("<clients count='1'/>", storage());
-  std::filesystem::create_directory(run.folder().file("out"));
-  const InFolder folder(run.folder().path());
-  TestClient& client = run.attached(0);
-  for (const char* command : {"write 1", "end 1", "flush 1 60000"}) client.must(command);
-  const shm::FoundRegion region = run.region();
-  ::kill(region.server_pid, SIGKILL);
-  wait_until_dead(region);
-  run.drop(0);
-  const auto recovered = [&](std::int64_t durable, const std::vector<std::int64_t>& given_up) {
-    {
-      shm::Region left = shm::Region::attach(region.name);
-      std::uint64_t count = 0;
-      shm::publish_durable(left.header(), durable);
-      for (const std::int64_t step : given_up) shm::give_up(left.header(), step, count);
-    }
-    const Output output = damaris({"recover", region.name});
-    CHECK(output.status == 0);
-    return output.text;
-  };
-  SECTION("none") { CHECK_THAT(recovered(0, {1}), Catch::Contains(": 0 blocks, region removed")); }
-  SECTION("one") { CHECK_THAT(recovered(0, {1, 2}), Catch::Contains(": 0 blocks, step 2 recorded as partial, region removed")); }
-  SECTION("each of a range") { CHECK_THAT(recovered(1, {5, 6}), Catch::Contains(", steps 5 to 6 recorded as partial, ")); }
-  SECTION("some of a range") {
-    CHECK_THAT(recovered(1, {3, 399}), Catch::Contains(", 2 steps from 3 to 399 recorded as partial, "));
-  }
-}
-
 TEST_CASE("verify names a region of its run that it could not look at") {
   Run run("<clients count='1'/>", storage());
   std::filesystem::create_directory(run.folder().file("out"));

@@ -10,7 +10,6 @@
 namespace damaris::hdf5 {
 namespace {
 
-constexpr const char* kGivenUp = "given-up";  // not in the XML: set by `damaris recover`
 
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& why) {
   throw Error(DC_E_CONFIG, key + "=\"" + value + "\": " + why);
@@ -61,33 +60,7 @@ std::vector<Filter> filters_of(const std::string& value) {
   return filters;
 }
 
-// "3,5,8,10-20"
-manifest::GivenUpSteps given_up_in(const std::string& value) {
-  manifest::GivenUpSteps found;
-  const char* at = value.data();
-  const char* const end = at + value.size();
-  const auto number = [&] {
-    std::int64_t step = -1;
-    const auto [stop, error] = std::from_chars(at, end, step);
-    if (error != std::errc{}) refuse(kGivenUp, value, "it must be a list of steps and ranges");
-    at = stop;
-    return step;
-  };
-  while (at < end) {
-    const std::int64_t step = number();
-    if (at < end && *at == '-') {
-      ++at;
-      found.among = {step, number()};
-    } else {
-      found.steps.push_back(step);
-    }
-    if (at < end && *at++ != ',') refuse(kGivenUp, value, "it must be a list of steps and ranges");
-  }
-  return found;
-}
-
 void take(Settings& settings, const std::string& key, const std::string& value) {
-  if (key == kGivenUp) return void(settings.given_up = given_up_in(value));
   const StorageAttribute& attribute = attribute_of(key, value);
   if (attribute.name == "basename") settings.basename = basename_of(attribute, value);
   if (attribute.name == "restart") settings.restart = basename_of(attribute, value);

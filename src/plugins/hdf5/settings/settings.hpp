@@ -28,7 +28,6 @@ struct Settings {
   int threads = static_cast<int>(preset_of("threads"));                          // that compress chunks
   std::uint64_t memory_bytes = static_cast<std::uint64_t>(preset_of("memory"));  // that the plugin may take beyond the region
   manifest::Existing existing = manifest::Existing::automatic;
-  manifest::GivenUpSteps given_up;  // recovery
   ScheduleKind schedule = ScheduleKind::immediate;
   int writers = static_cast<int>(preset_of("writers"));  // coordinated: servers that may write at the same time
   std::optional<std::int64_t> retry_ms;                  // how long at most to retry what the file system refuses

@@ -256,31 +256,6 @@ TEST_CASE(
         std::set<std::string>{"of an earlier run", "first", "joined", "back"});
 }
 
-TEST_CASE(
-    "a step that was given up after its server had come back is recorded, although it had stored that step before it came back") {
-  const TempFolder folder;
-  const auto first = server_with(folder, "node7", "first");
-  for (const int step : {1, 2, 3}) {
-    store_all(*first, {step});
-    store_and_be_killed([&] { return server_with(folder, "node8", ("joined" + std::to_string(step)).c_str()); }, {step});
-  }
-  store_and_be_killed([&] { return server_with(folder, "node8", "back"); }, {2});
-  const Settings settings = {{"exists", "recover"}, {"given-up", GENERATE("1,2", "1-2")}};
-  const auto recover = [&] {
-    ServerOf recovery(folder, 0, 1, settings, false, "back", "local", "node8");
-    REQUIRE(recovery.plugin->init_code == DC_OK);
-    return recovery.host.partial;
-  };
-  CHECK(recover() == std::vector<std::int64_t>{1});
-  CHECK(recover().empty());
-  REQUIRE(first->plugin->finalize() == DC_OK);
-  const auto steps = steps_in(folder.file("storm"));
-  CHECK_FALSE(steps.at(1).complete);
-  REQUIRE(steps.at(1).failures.size() == 1);
-  CHECK_THAT(steps.at(1).failures[0], Catch::Contains("gave the step up"));
-  for (const int step : {2, 3}) CHECK(steps.at(step).failures.empty());
-}
-
 TEST_CASE("a run that has stored nothing keeps the log of a server that was killed, whose data may have to be recovered") {
   const TempFolder folder;
   store_all(*server_with(folder, "node7", "of an earlier run"), {0});
