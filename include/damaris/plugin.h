@@ -183,7 +183,7 @@ typedef struct dc_step_t {
   size_t plugin_failure_count; /* in on_step of a storage: of `plugin_failures`, other plugins' failures since the step before */
   const char* const* plugin_failures; /* a sentence for each */
   int ending; /* in on_step, 1: all clients have left, or the server was asked to stop, and the time for retries is over: a storage that
-                 returns DC_REFUSED now is not called again */
+                 explains DC_WAIT now is not called again */
 } dc_step_t;
 
 /* The event for which an action runs. The server owns it; valid during the callback. */
@@ -209,12 +209,11 @@ typedef struct dc_setting_t {
  * place the client's dc_end_iteration waits meanwhile, at most the XML's finalize timeout. */
 enum {
   DC_AGAIN = 1000, /* more work is left: call again at once */
-  DC_WAIT = 1001,  /* nothing can be done yet: call again within a few milliseconds, or after a message */
-  /* A storage only: DC_WAIT, because the file system refuses the step, which host->fail explains. It is neither stored nor given up: its
-   * data stay where they are, later steps wait, and clients that find no room get DC_E_FULL. With `ending` 1 the server calls on_step no
-   * more, leaves this step and all later ones to `damaris recover`, and reports that to the clients. In place they would be lost: so on_step
-   * returns a negative code there. */
-  DC_REFUSED = 1002
+  /* Nothing can be done yet: call again within a few milliseconds, or after a message. From a storage that has called host->fail: the file
+   * system refuses the step. It is neither stored nor given up: its data stay where they are, later steps wait, and clients that find no
+   * room get DC_E_FULL. With `ending` 1 the server calls on_step no more then, leaves this step and all later ones to `damaris recover`, and
+   * reports that to the clients. In place they would be lost: so on_step returns a negative code there. */
+  DC_WAIT = 1001
 };
 
 /* A client that died, or whose server was asked to stop, before it finalized. */
@@ -301,7 +300,7 @@ typedef struct dc_plugin_t {
    *   Returns  DC_OK; from a storage it means that the step is durable: fsynced under its final names. DC_AGAIN or DC_WAIT. A negative code
    *            ends the step for this plugin; the others still get it. From a storage it means that not all of the step is durable:
    *            dc_flush of this step fails from then on, and the server releases its blocks nevertheless. So a storage that may succeed
-   *            later returns DC_REFUSED and tries again. */
+   *            later calls host->fail, returns DC_WAIT and tries again. */
   int (*on_step)(void* state, const dc_step_t* step);
   /* Called once at the end, when all steps are processed, also for a plugin that was switched off; frees `state`. Not called after a fault
    * that ended the server.

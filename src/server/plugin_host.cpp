@@ -193,6 +193,7 @@ void PluginHost::select_stored_datasets(const dc_step_t& step) {
 }
 
 PluginHost::Pass PluginHost::process(const dc_step_t& step) {
+  trouble_.clear();
   if (!begun_) begin(step);
   to_store_.age_s = step.age_s;
   to_store_.urgent = step.urgent;
@@ -205,23 +206,22 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
     take_files(plugin);
     update_wait_text(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
-    if (call.code == DC_WAIT) return Pass::waiting;
-    if (call.code == DC_REFUSED) return refused(plugin, step);
+    if (call.code == DC_WAIT) return waiting(plugin, step);
     note(plugin, call);
   }
   begun_ = false;
   return Pass::done;
 }
 
-PluginHost::Pass PluginHost::refused(const LoadedPlugin& plugin, const dc_step_t& step) {
-  refusal_ = format("{}: {}", plugin.name, plugin.failure);
-  if (step.ending != 0) begun_ = false;
-  return Pass::refused;
+PluginHost::Pass PluginHost::waiting(const LoadedPlugin& plugin, const dc_step_t& step) {
+  if (plugin.storage && !plugin.failure.empty()) trouble_ = format("{}: {}", plugin.name, plugin.failure);
+  if (!trouble_.empty() && step.ending != 0) begun_ = false;
+  return Pass::waiting;
 }
 
 // Between callbacks the server is not inside a plugin, but it may be waiting for this one.
 void PluginHost::update_wait_text(LoadedPlugin& plugin, const Status& call) {
-  if (call.code != DC_AGAIN && call.code != DC_WAIT && call.code != DC_REFUSED) plugin.waits.clear();
+  if (call.code != DC_AGAIN && call.code != DC_WAIT) plugin.waits.clear();
   if (plugin.waits.empty() && waiting_.empty()) return;
   waiting_ = plugin.waits.empty() ? "" : format("{}, {}", plugin.name, plugin.waits);
   if (busy_) busy_(waiting_);

@@ -41,20 +41,19 @@ class PluginHost {
     done,     // all plugins are done: take the result
     again,    // there is more to do now
     waiting,  // a plugin waits for its turn or for another server
-    refused,  // the storage retries what the file system refuses
   };
   struct StepResult {
     Status first_failure;
-    bool durable = true;   // no storage plugin failed
+    bool durable = true;  // no storage plugin failed
     std::vector<Status> notices;
     std::vector<StoredFile> files;
     std::uint64_t busy_ns = 0;  // in callbacks since the result before
   };
-  // Call with the same step until it returns done, or refused for a step that ends; `step` and what it points to must stay valid until
+  // Call with the same step until it returns done, or waiting for a step that ends, with trouble(); `step` and what it points to must stay valid until
   // then.
   Pass process(const dc_step_t& step);
-  // Why the storage could not store the step, after process() has returned refused.
-  const std::string& refusal() const noexcept { return refusal_; }
+  // Why the file system keeps the storage from storing the step for now; "": it does not.
+  const std::string& trouble() const noexcept { return trouble_; }
   StepResult take_result();
   // Forward a client's request to the storage: to fill a block, or to return the last stored step; `variable` may be NULL. The status is
   // for the client.
@@ -90,7 +89,7 @@ class PluginHost {
   void select_stored_datasets(const dc_step_t& step);
   template <class Member, class... Rest>
   Status call_storage(Member member, Callback callback, const std::string& what, Rest... rest);
-  Pass refused(const LoadedPlugin& plugin, const dc_step_t& step);
+  Pass waiting(const LoadedPlugin& plugin, const dc_step_t& step);
   void take_files(LoadedPlugin& plugin);
   void note(LoadedPlugin& plugin, const Status& call);
   void update_wait_text(LoadedPlugin& plugin, const Status& call);
@@ -110,7 +109,7 @@ class PluginHost {
   std::vector<dc_dataset_t> stored_datasets_;  // without variables that have store="false"
   dc_step_t to_store_ = {};
   StepResult result_;
-  std::string refusal_;
+  std::string trouble_;
   // Messages of failed plugins: for the storage, with its next step.
   std::vector<std::string> failures_, reported_failures_;
   std::vector<const char*> failure_texts_;

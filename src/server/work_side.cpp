@@ -111,13 +111,11 @@ bool WorkSide::work_at_step() {
   step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
   const PluginHost::Pass pass = host_.process(step_->view);
   if (pass == PluginHost::Pass::again) return true;
-  is_refused_ = pass == PluginHost::Pass::refused;
-  if (pass == PluginHost::Pass::waiting || (is_refused_ && step_->view.ending == 0)) return false;
-  if (is_refused_)
-    answer(StepLeft{step_->view.step, host_.refusal()});
+  if (pass == PluginHost::Pass::waiting && (host_.trouble().empty() || step_->view.ending == 0)) return false;
+  if (pass == PluginHost::Pass::waiting)
+    answer(StepLeft{step_->view.step, host_.trouble()});
   else
     answer(StepProcessed{step_->view.step, host_.take_result()});
-  is_refused_ = false;
   step_.reset();
   return true;
 }

@@ -40,7 +40,7 @@ class WorkSide {
   // Messages of other servers, or work of plugins outside of any step, may come at any time.
   bool may_be_called_upon() const noexcept { return coordinator_->count() > 1 || host_.wants_idle(); }
   // The storage retries what the file system refuses.
-  bool is_refused() const noexcept { return is_refused_; }
+  bool is_refused() const noexcept { return !host_.trouble().empty(); }
   bool has_finalized() const noexcept { return state_ == State::finalized; }
 
  private:
@@ -84,7 +84,6 @@ class WorkSide {
   State state_ = State::working;
   std::deque<Answer> unsent_;           // the ring was full
   std::optional<ProcessStep> step_;     // in hand
-  bool is_refused_ = false;             // by the file system, for now
   std::int64_t passed_ = shm::kNoStep;  // the last step that plugins have been notified of as passed
   std::optional<Deadline> awaited_log_deadline_;
 };

@@ -107,7 +107,7 @@ int Storage::store(const dc_step_t& step) {
   if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
   CurrentStep& current = *current_;
   if (retry_.resting(now) && !current.file && !is_last_try(step))
-    return shared_ && !current.has_file() ? DC_WAIT : refused(current.trouble);
+    return shared_ && !current.has_file() ? DC_WAIT : waits(current.trouble);
   try {
     if (current.state == State::waiting && !begin(step, now)) return DC_WAIT;
     if (current.state == State::writing && !write(step)) return DC_AGAIN;
@@ -194,7 +194,7 @@ int Storage::not_recorded(const dc_step_t& step, const Failure& failure) {
   const std::string what =
       "step " + std::to_string(step.step) + " cannot be recorded: " + failure.what() + "; " + remedy_for(failure.system_error());
   if (retry_.failed() == 1) log(1, what + "; retrying");
-  if (!is_last_try(step)) return refused(what);
+  if (!is_last_try(step)) return waits(what);
   const std::string before = current_->state == State::lost ? std::string(current_->error->what()) + "; also: " : "";
   current_.reset();
   host_.fail(host_.self, (before + what).c_str());
@@ -202,10 +202,10 @@ int Storage::not_recorded(const dc_step_t& step, const Failure& failure) {
 }
 
 // The sentence must be given to the host with each call.
-int Storage::refused(const std::string& why) {
+int Storage::waits(const std::string& why) {
   current_->trouble = why;
   host_.fail(host_.self, why.c_str());
-  return DC_REFUSED;
+  return DC_WAIT;
 }
 
 // What this server wants to do about it. A step whose data nobody would find again is not left.
@@ -231,11 +231,11 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
     schedule_->written(seconds_between(current_->attempt, now));
     schedule_->again(step.step);
     if (retry_.failed() == 1) log(1, what + "; retrying" + remedy);
-    const std::string waits = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
-                              "): " + std::strerror(failure.system_error());
-    host_.waits(host_.self, waits.c_str());
-    const int code = refused(what + " after " + retry_.effort(now) + remedy);
-    return agreed == Vote::again && shared_ ? DC_WAIT : code;
+    const std::string text = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
+                             "): " + std::strerror(failure.system_error());
+    host_.waits(host_.self, text.c_str());
+    if (agreed == Vote::again && shared_) return DC_WAIT;  // none of the servers leaves it alone
+    return waits(what + " after " + retry_.effort(now) + remedy);
   }
   current_->record.retries = retry_.failed() - 1;
   const std::string effort = retry_.failed() > 1 ? "; abandoned after " + retry_.effort(now) : "";

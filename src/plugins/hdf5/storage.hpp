@@ -29,9 +29,9 @@ class Storage {
   explicit Storage(const dc_host_t& host);
 
   // Returns DC_OK when the step is durable under its final name and recorded; a step without datasets has no file. Returns DC_AGAIN while
-  // more is left to do, DC_WAIT while another server has the turn to write, DC_REFUSED while a failed write is to be retried: call again,
-  // but not after DC_REFUSED with `ending`. Any other code, after its sentence was passed to the host, means that the step, or datasets of
-  // it, are given up, which is recorded.
+  // more is left to do, and DC_WAIT while another server has the turn to write, or, with a sentence for the host, while a failed write is
+  // to be retried: call again, but not after such a sentence with `ending`. Any other code, after its sentence was passed to the host,
+  // means that the step, or datasets of it, are given up, which is recorded.
   int store(const dc_step_t& step);
   // Handles a message of the storage of server `from`.
   void receive(int from, const std::string& message);
@@ -70,7 +70,7 @@ class Storage {
   int failed(const dc_step_t& step, const Failure& failure, Vote agreed);
   int not_recorded(const dc_step_t& step, const Failure& failure);
   int lose(const dc_step_t& step, dc_code code, const std::string& sentence);
-  int refused(const std::string& why);
+  int waits(const std::string& why);
   Vote vote_after(const Failure& failure, const dc_step_t& step);
   bool stays_in_region(const Failure& failure) const;
   // Where a step in hand is called no more, it is left to recovery.

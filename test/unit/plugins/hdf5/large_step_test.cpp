@@ -48,8 +48,8 @@ std::size_t temporary_files(const Fixture& run) {
 
 // As a server does it whose file system refuses the step for a while.
 int until_stored(Fixture& run, const dc_step_t& step) {
-  int code = DC_REFUSED;
-  while (code == DC_REFUSED) code = run.plugin.on_step(step);
+  int code = DC_WAIT;
+  while (code == DC_WAIT) code = run.plugin.on_step(step);
   return code;
 }
 
@@ -139,7 +139,7 @@ TEST_CASE(
   LargeStep large(variables);
   REQUIRE(run.plugin.on_step_once(large.blocks.view()) == DC_AGAIN);
   large.blocks.view().ending = 1;
-  CHECK(try_without_folder(run, large.blocks.view()) == DC_REFUSED);
+  CHECK(try_without_folder(run, large.blocks.view()) == DC_WAIT);
   CHECK(temporary_files(run) == 0);
   (void)run.plugin.finalize();
   CHECK_FALSE(std::filesystem::exists(run.path(0)));
@@ -160,7 +160,7 @@ TEST_CASE("a dataset that is refused in both attempts at a step is listed once, 
   for (std::size_t i = 0; i < 5; ++i) step.blocks.add(variables[i], 0, {static_cast<std::int64_t>(kValues)}, values_of(i));
   step.blocks.add(narrow, 0, {2}, std::vector<float>{1, 1e30F});
   REQUIRE(run.plugin.on_step_once(step.blocks.view()) == DC_AGAIN);
-  CHECK(try_without_folder(run, step.blocks.view()) == DC_REFUSED);
+  CHECK(try_without_folder(run, step.blocks.view()) == DC_WAIT);
   CHECK(until_stored(run, step.blocks.view()) == DC_E_IO);
   CHECK_THAT(run.host.failure, Catch::Contains("'narrow' holds values from 1 to 1e+30, which overflow 16 bits"));
   const manifest::StepEntry recorded = steps_in(run.folder.file("storm")).at(0);
