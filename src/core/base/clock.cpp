@@ -56,12 +56,13 @@ bool may_be_transient(int error) {
 bool Retry::again(int error, Instant since, Instant begun, Instant now) {
   ++failed_;
   if (!first_) first_ = begun;
+  pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
+  next_ = now + std::max(pause_, now - begun);
   if (!may_be_transient(error)) return false;
   if (!failing_since_) failing_since_ = begun;
   const Instant end = window_ ? std::max(since, *failing_since_) + *window_ : Instant::max();
   if (now >= end) return false;
-  pause_ = failed_ == 1 ? Instant::duration(kFirstPause) : std::min<Instant::duration>(2 * pause_, kLongestPause);
-  next_ = std::min(end, now + std::max(pause_, now - begun));
+  next_ = std::min(end, next_);
   return true;
 }
 

@@ -46,8 +46,8 @@ class Retry {
     if (window_ms) window_.emplace(*window_ms);
   }
 
-  // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if it is to
-  // be retried, once resting() returns false.
+  // Records a try that began at `begun` and failed with the errno `error` at `now`; its item arrived at `since`. Returns true if there is
+  // time for another one, once resting() returns false.
   bool again(int error, Instant since, Instant begun, Instant now);
   bool resting(Instant now) const { return now < next_; }
   // The item is stored: the failure has ended.
