@@ -204,7 +204,7 @@ class LooksScenario : public ServerScenario {
 
  private:
   void look() {
-    server::Answer answer = server::StepsPassed{1, true};
+    server::Answer answer = server::StepsPassed{1};
     handover_->answers.try_push(answer);
     handover_->note_look();
   }
