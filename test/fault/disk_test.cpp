@@ -38,7 +38,7 @@ TEST_CASE(
     "stored") {
   DiskRun run("retry='2s'");
   run.store(0);
-  run.rule("fsync EIO");
+  run.rule("fsync EIO @.h5");
   const Answer lost = run.lose(1);
   CHECK(lost.code == DC_E_EARLIER_IO);
   CHECK_THAT(lost.sentence, Contains("cannot sync") && Contains("Input/output error; abandoned after ") &&
