@@ -176,12 +176,6 @@ void PluginHost::begin(const dc_step_t& step) {
   reported_failures_ = std::exchange(failures_, {});
   failure_texts_.clear();
   for (const std::string& failure : reported_failures_) failure_texts_.push_back(failure.c_str());
-  select_stored_datasets(step);
-  next_plugin_ = 0;
-  begun_ = true;
-}
-
-void PluginHost::select_stored_datasets(const dc_step_t& step) {
   stored_datasets_.clear();
   for (std::size_t i = 0; i < step.dataset_count; ++i)
     if (model_->variables[step.datasets[i].variable->id].store) stored_datasets_.push_back(step.datasets[i]);
@@ -190,6 +184,8 @@ void PluginHost::select_stored_datasets(const dc_step_t& step) {
   to_store_.dataset_count = stored_datasets_.size();
   to_store_.plugin_failure_count = failure_texts_.size();
   to_store_.plugin_failures = failure_texts_.data();
+  next_plugin_ = 0;
+  begun_ = true;
 }
 
 PluginHost::Pass PluginHost::process(const dc_step_t& step) {

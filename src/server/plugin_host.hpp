@@ -49,8 +49,8 @@ class PluginHost {
     std::vector<StoredFile> files;
     std::uint64_t busy_ns = 0;  // in callbacks since the result before
   };
-  // Call with the same step until it returns done, or waiting for a step that ends, with trouble(); `step` and what it points to must stay valid until
-  // then.
+  // Call with the same step until it returns done, or waiting with trouble() when no time is left; `step` and what it points to must stay
+  // valid until then.
   Pass process(const dc_step_t& step);
   // Why the file system keeps the storage from storing the step for now; "": it does not.
   const std::string& trouble() const noexcept { return trouble_; }
@@ -59,8 +59,7 @@ class PluginHost {
   // for the client.
   Status read(const dc_read_t& read);
   Status last_step(const dc_variable_info_t* variable, std::int64_t& step);
-  // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any; `recorded` receives
-  // whether the storage has recorded all steps so far.
+  // Notifies every plugin that all steps up to `step` have passed. Returns the first failure, or else notice, if any.
   Status passed(std::int64_t step);
   // Calls on_idle of plugins until one has more to do. Returns whether one has; `first_failure` receives a failure or notice, if any.
   bool idle(Status& first_failure);
@@ -86,7 +85,6 @@ class PluginHost {
   };
   LoadedPlugin* find_function(const model::Action& action) const;
   void begin(const dc_step_t& step);
-  void select_stored_datasets(const dc_step_t& step);
   template <class Member, class... Rest>
   Status call_storage(Member member, Callback callback, const std::string& what, Rest... rest);
   Pass waiting(const LoadedPlugin& plugin, const dc_step_t& step);

@@ -1,6 +1,6 @@
 // Monotonic time and deadlines, so that every wait has a bound; the time of day as text; and when the storage tries again what the file
 // system refused.
-// Used by: every folder, any thread; Retry by the manifest's writer and the hdf5 plugin, on the server's work thread.
+// Used by: every folder, any thread; Retry by the hdf5 plugin, on the server's work thread.
 #pragma once
 
 #include <algorithm>

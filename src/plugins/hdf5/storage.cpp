@@ -107,15 +107,17 @@ int Storage::store(const dc_step_t& step) {
   if (!current_) current_.emplace(CurrentStep{{}, completed(step, now), now});
   CurrentStep& current = *current_;
   if (retry_.resting(now) && !current.file && !is_last_try(step))
-    return shared_ && !current.has_file() ? DC_WAIT : waits(current.trouble);
+    return shared_ && !current.lacks_record() ? DC_WAIT : waits(current.trouble);
+  Instant recording = now;
   try {
     if (current.state == State::waiting && !begin(step, now)) return DC_WAIT;
     if (current.state == State::writing && !write(step)) return DC_AGAIN;
+    recording = Clock::now();
     manifest_->record(current.record);
   } catch (const SharedFailure& failure) {
     return failed(step, failure, failure.agreed());
   } catch (const Failure& failure) {
-    if (current.has_file()) return not_recorded(step, failure);
+    if (current.lacks_record()) return not_recorded(step, failure, recording);
     return failed(step, failure, shared_ ? Vote::give_up : vote_after(failure, step));
   } catch (const Error& error) {
     return lose(step, error.code(), error.sentence());
@@ -131,7 +133,7 @@ manifest::Views::Work Storage::work() { return manifest_->work(); }
 
 void Storage::finish() { manifest_->finish(leaves_steps()); }
 
-// Returns false while another server has the turn to write. Begins anew after a failure: blocks may have been spilled since.
+// Returns false while another server has the turn to write. Begins anew after a failure.
 bool Storage::begin(const dc_step_t& step, Instant now) {
   if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return false;
   current_->attempt = now;
@@ -188,17 +190,14 @@ int Storage::end() {
 }
 
 // A file without a record is not durable, and a step is not given up without one: it waits until the log takes it.
-int Storage::not_recorded(const dc_step_t& step, const Failure& failure) {
-  const Instant now = Clock::now();
-  (void)retry_.again(failure.system_error(), current_->complete, now, now);
+int Storage::not_recorded(const dc_step_t& step, const Failure& failure, Instant begun) {
+  (void)retry_.again(failure.system_error(), current_->complete, begun, Clock::now());
   const std::string what =
       "step " + std::to_string(step.step) + " cannot be recorded: " + failure.what() + "; " + remedy_for(failure.system_error());
   if (retry_.failed() == 1) log(1, what + "; retrying");
-  if (!is_last_try(step)) return waits(what);
+  host_.waits(host_.self, ("which retries the record of step " + std::to_string(step.step)).c_str());
   const std::string before = current_->state == State::lost ? std::string(current_->error->what()) + "; also: " : "";
-  current_.reset();
-  host_.fail(host_.self, (before + what).c_str());
-  return DC_E_IO;
+  return waits(before + what);
 }
 
 // The sentence must be given to the host with each call.

@@ -48,7 +48,7 @@ class Storage {
 
  private:
   //   waiting -> writing -> published -> (recorded)      a failure leads back to waiting, or to lost
-  //                 +-----> lost ------> (recorded)      a failure of the record leads nowhere
+  //      +----------+-----> lost ------> (recorded)      a record that fails is tried again, for as long as there is time
   enum class State { waiting, writing, published, lost };
   // The step being stored, from the first call of store() until it is recorded, or left.
   struct CurrentStep {
@@ -60,15 +60,15 @@ class Storage {
     std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
     std::optional<Error> error = {};      // of the first dataset that was skipped in it, or of the step that is lost
     std::string trouble = {};             // why the file system takes neither the file nor its record
-    // Or will have none.
-    bool has_file() const { return state == State::published || state == State::lost; }
+    // Published, or given up: only the record is missing.
+    bool lacks_record() const { return state == State::published || state == State::lost; }
   };
 
   bool begin(const dc_step_t& step, Instant now);
   bool write(const dc_step_t& step);
   int end();
   int failed(const dc_step_t& step, const Failure& failure, Vote agreed);
-  int not_recorded(const dc_step_t& step, const Failure& failure);
+  int not_recorded(const dc_step_t& step, const Failure& failure, Instant begun);
   int lose(const dc_step_t& step, dc_code code, const std::string& sentence);
   int waits(const std::string& why);
   Vote vote_after(const Failure& failure, const dc_step_t& step);

@@ -10,7 +10,6 @@
 namespace damaris::hdf5 {
 namespace {
 
-
 [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& why) {
   throw Error(DC_E_CONFIG, key + "=\"" + value + "\": " + why);
 }

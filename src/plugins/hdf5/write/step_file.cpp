@@ -2,7 +2,6 @@
 
 #include <damaris/error.hpp>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
