@@ -75,7 +75,14 @@ bool IntakeSide::hand_out_step(bool urgent) {
   const std::int64_t first_with_actions = actions_of_.empty() ? kAllSteps : actions_of_.begin()->first;
   if (next != nullptr) {
     if (first_with_actions <= next->step()) return false;
-    Job job = ProcessStep{begin(*next), *next->complete_since};
+    if (adoption_) adoption_->restore(*next);
+    if (!adoption_ && back_pressure_.should_reduce()) {
+      next->reduce_harder(infos_.on_full());
+      region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
+    }
+    ProcessStep work{next->view(roster_.size()), *next->complete_since};
+    work.view.complete = 1;
+    Job job = work;
     step_out_ = next->step();
     return handover_.jobs.try_push(job);
   }
@@ -182,16 +189,6 @@ void IntakeSide::take(LogsStored& answer) {
 void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
 
 void IntakeSide::take(PluginsFinalized& answer) { finalize_result_ = std::move(answer.status); }
-
-dc_step_t IntakeSide::begin(Step& step) {
-  if (adoption_) adoption_->restore(step);
-  const bool reduces = !adoption_ && back_pressure_.should_reduce();
-  if (reduces) step.reduce_harder(infos_.on_full());
-  dc_step_t view = step.view(roster_.size());
-  if (reduces) region_->header().reduced_steps.fetch_add(1, std::memory_order_relaxed);
-  view.complete = 1;
-  return view;
-}
 
 void IntakeSide::account_for(Step& step) const {
   for (const Member& member : roster_.members()) {

@@ -113,7 +113,6 @@ class IntakeSide {
   bool hand_out_backlog();
   bool hand_out_action();
   bool hand_out_step(bool urgent);
-  dc_step_t begin(Step& step);
   void publish_frontier(bool durable);
   std::string left_text(std::int64_t step);
   std::string where_left(const char* cause);

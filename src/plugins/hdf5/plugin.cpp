@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "file/handle.hpp"
 #include "storage.hpp"
@@ -23,13 +24,17 @@ struct State {
 // HDF5 is built without thread safety, and a process may contain several servers, each with its own thread.
 std::mutex hdf5_mutex;
 
+// Without `calls_hdf5`, the call decides when HDF5 is first called.
 template <class Call>
-int caught(const dc_host_t& host, Call&& call) {
+int guarded(const dc_host_t& host, Call&& call, bool calls_hdf5 = true) {
   const auto fail = [&](dc_code code, const char* sentence) {
     host.fail(host.self, sentence);
     return code;
   };
+  const std::lock_guard<std::mutex> lock(hdf5_mutex);
   try {
+    std::optional<QuietErrors> quiet;
+    if (calls_hdf5) quiet.emplace();
     call();
     return DC_OK;
   } catch (const Error& error) {
@@ -45,19 +50,13 @@ int caught(const dc_host_t& host, Call&& call) {
   }
 }
 
-template <class Call>
-int guarded(const dc_host_t& host, Call&& call) {
-  return caught(host, [&] {
-    const std::lock_guard<std::mutex> lock(hdf5_mutex);
-    const QuietErrors quiet;
-    call();
-  });
-}
-
 int init(const dc_host_t* host, void** state) {
-  // Before the first call of HDF5, which may be resolved to the program's own HDF5.
-  if (const int code = caught(*host, [&] { check_can_share(*host); }); code != DC_OK) return code;
-  return guarded(*host, [&] { *state = std::make_unique<State>(*host).release(); });
+  const auto start = [&] {
+    check_can_share(*host);  // first: HDF5 may be resolved to the program's own
+    const QuietErrors quiet;
+    *state = std::make_unique<State>(*host).release();
+  };
+  return guarded(*host, start, false);
 }
 
 int on_step(void* state, const dc_step_t* step) {
