@@ -101,16 +101,15 @@ typedef struct dc_layout_t {
 /* The state that dc_status returns. Sizes in bytes; step -1 means "no step yet". */
 typedef struct dc_status_t {
   int64_t last_complete; /* highest step such that it and all earlier ones are complete on this node group */
-  int64_t last_durable;  /* highest step that is durable, fsynced under its final name; of the earlier ones all but those that were
-                                  given up, of which dc_flush says so */
+  int64_t last_durable;  /* highest step that is fsynced under its final name; so are all earlier ones that were not given up */
   uint64_t buffer_bytes; /* this client's share of the buffer */
   uint64_t buffer_used_bytes;  /* of buffer_bytes, in blocks not yet released; of other threads as of their last write */
   uint64_t largest_hole_bytes; /* data that the calling thread can write now; with `threads`, 0 for a thread without a place */
   uint64_t events_waiting;     /* messages of this client that the server has not taken: writes, signals, ends of steps, ... */
   uint64_t writes;             /* successful writes and commits of this client */
   uint64_t waits;              /* writes and reads of this client that found no room in the buffer and waited */
-  uint64_t skipped;            /* writes of this client that returned DC_N_SKIPPED, and commits likewise */
-  uint64_t dropped;            /* writes of this client that returned DC_N_DROPPED, and commits likewise */
+  uint64_t skipped;            /* writes and commits of this client that returned DC_N_SKIPPED */
+  uint64_t dropped;            /* writes and commits of this client that returned DC_N_DROPPED */
   uint64_t reduced_steps;      /* steps of the node group that were stored with reduce-on-full */
   uint64_t spilled_bytes;      /* data that the server has moved from the buffer to node-local files so far */
   int first_error;             /* first error of storage, plugins or lost clients in the node group, a dc_code; 0: none */
@@ -120,7 +119,7 @@ typedef struct dc_status_t {
  * allows it. With `dedicated cores="0"` this process does the server's work itself.
  *   config   path of the XML file.
  *   id       unique among the clients of the run, 0 or more, usually the rank; the `source` of this client's datasets.
- *   Waits    at most the XML's attach timeout, in seconds unless the XML gives a unit; and for a disk that hangs, as open(2) does.
+ *   Waits    at most the XML's attach timeout, in seconds unless the XML gives a unit; without a bound for a disk that hangs, as open(2).
  *   Returns  DC_E_CONFIG for the XML, or when the server already has all of its clients; DC_E_CONFIG_MISMATCH, DC_E_REGION_IN_USE when the
  *            node's server serves another run, DC_E_SHM, DC_E_VERSION, DC_E_DUPLICATE for an id in use, DC_E_TIMEOUT,
  *            DC_E_ALREADY_INITIALIZED, DC_E_SERVER_LOST when the server that it started ended at once. The start of a server adds
@@ -132,8 +131,9 @@ DC_MUST_CHECK int dc_initialize(const char* config, int id);
  * wait until that server's plugins have ended: of a run with one server, the views are then written.
  *   Waits    at most the XML's finalize timeout, in seconds unless the XML gives a unit.
  *   Returns  DC_E_EARLIER_IO with all storage errors that no call has returned yet, DC_E_NOT_COMMITTED, DC_E_TIMEOUT, DC_E_SERVER_LOST,
- *            DC_N_PLUGIN, or DC_N_VIEWS_FOLLOW if the plugins took longer than three quarters of that timeout; with `dedicated cores="0"` also the error of a plugin's finalize. In every case the client is detached
- *            afterwards, except after DC_E_FORKED and in a plugin's callback. */
+ *            DC_N_PLUGIN, or DC_N_VIEWS_FOLLOW if the plugins took longer than three quarters of that timeout; with `dedicated cores="0"`
+ *            also the error of a plugin's finalize. The client is always detached afterwards, except after DC_E_FORKED and in a plugin's
+ *            callback. */
 DC_MUST_CHECK int dc_finalize(void);
 
 /* Copies `data` into the region as block 0 of `variable` at `step` and publishes it to the server. `data` may be reused at once.
@@ -200,8 +200,8 @@ DC_MUST_CHECK int dc_variable(const char* variable, dc_variable_t** handle);
 /* dc_write through a handle, with `data` of the layout's elements. Once the step is open, a write takes no lock and allocates nothing; it
  * makes a system call only to wake the server when the lane or the arena becomes more than half full, or to wait for room. With
  * split="shared" it takes the pool's lock.
- *   Returns  as dc_write; DC_E_ARGUMENT for a handle of no variable of this session. The check is by address, so a handle of an earlier
- *            session must not be used. */
+ *   Returns  as dc_write; DC_E_ARGUMENT for a handle that is not a variable of this session. The check is by address, so a handle of an
+ *            earlier session must not be used. */
 DC_MUST_CHECK int dc_write_to(dc_variable_t* handle, int64_t step, const void* data);
 
 /* dc_write_typed through a handle: `extents` in elements, `strides_bytes` in bytes. A block other than 0 allocates some bytes of memory.
@@ -261,7 +261,7 @@ DC_MUST_CHECK int dc_flush(int64_t step, int timeout_ms);
 
 /* Fills `*status` with the state of this node group and this client. Never waits: of a pool that is locked it returns what it last saw.
  *   Units    sizes in bytes, see dc_status_t.
- *   Threads  takes none of the T places of `threads`.
+ *   Threads  does not take one of the T places of `threads`.
  *   Returns  DC_OK also after a failed step, see first_error; DC_E_NOT_INITIALIZED, after which `*status` keeps its values. */
 DC_MUST_CHECK int dc_status(dc_status_t* status);
 
@@ -271,7 +271,7 @@ DC_MUST_CHECK int dc_status(dc_status_t* status);
  *            type of a parameter that is computed from it. After an error no parameter has changed. */
 DC_MUST_CHECK int dc_set_parameter(const char* name, int64_t value);
 
-/* Sets `*value` to the parameter `name` of this client, as set last.
+/* Sets `*value` to the current value of the parameter `name` of this client.
  *   Returns  DC_E_UNKNOWN_NAME, after which `*value` keeps its value. */
 DC_MUST_CHECK int dc_get_parameter(const char* name, int64_t* value);
 
@@ -310,16 +310,16 @@ DC_MUST_CHECK int dc_log(const char* log, dc_log_t** handle);
 
 /* Appends `bytes` bytes to the stream that this thread of this client has in `log`. Several clients share few files; the order within a
  * stream is kept. `data` may be reused at once.
- *   where    gets the place of the first byte, which is known at once and stays true; may be NULL. 0 bytes append nothing.
- *   Waits    at most the XML's buffer timeout for a full lane, and again for room in the buffer. Where the log has buffered="false", as long
- *            once more, until the bytes are in the file; otherwise the server owns them when the call returns.
+ *   where    gets the place of the first byte, which is known at once and does not change; may be NULL. 0 bytes append nothing.
+ *   Waits    at most the XML's buffer timeout for a full lane, and again for room in the buffer. If the log has buffered="false", at most as
+ *            long again until the bytes are in the file; otherwise the server owns them when the call returns.
  *   Returns  DC_E_UNKNOWN_NAME; DC_E_TOO_LARGE for more than this client has of the buffer; DC_E_FULL after the wait: nothing is appended
  *            then. DC_E_SERVER_LOST: nothing is appended, but with buffered="false" the bytes may be, as 'damaris recover' shows. With
  *            buffered="false" also DC_E_TIMEOUT and DC_E_IO: the bytes are appended, but not in the file yet; do not append them again. */
 DC_MUST_CHECK int dc_append(const char* log, const void* data, uint64_t bytes, dc_position_t* where);
 
 /* dc_append through a handle: it takes no lock, allocates nothing and makes a system call only as dc_write_to does.
- *   Returns  as dc_append, bytes and place alike; DC_E_ARGUMENT for a handle of no log of this session. */
+ *   Returns  as dc_append, with the same units; DC_E_ARGUMENT for a handle that is not a log of this session. */
 DC_MUST_CHECK int dc_append_to(dc_log_t* handle, const void* data, uint64_t bytes, dc_position_t* where);
 
 /* Appends `count` pieces as one append, in their order and without a gap.

@@ -5,7 +5,7 @@
  * Two forms. The shortest plugin is one exported function, named in the XML (`action="do_something" using="my_plugin.so"`):
  *     int do_something(const dc_event_t* event, const dc_step_t* step, const dc_host_t* host);
  * The full form exports `const dc_plugin_t* damaris_plugin(void)` and is named by `<plugin name=... using=...>` or stands behind a
- * storage element. A plugin needs this header only and links none of the libraries of Damaris.
+ * storage element. A plugin needs only this header, and links no library of Damaris.
  *
  * Rules that hold for every callback
  *   Threads  One callback at a time, never one inside another: on the work thread of the server. In place (`dedicated cores="0"`) on
@@ -14,9 +14,8 @@
  *            DC_E_NOT_INITIALIZED. It may use MPI only over host->communicator. If it forks, the child must end with _exit before the
  *            callback returns.
  *   Symbols  A library is loaded with RTLD_LOCAL and uses the C++ library, the allocator and the MPI of the program that loads it.
- *   Waits    The server cannot interrupt a callback; it goes on taking messages and spilling meanwhile, but not in place. It stores no other
- *            step, runs no action and answers no read, and logs a callback that takes more than 8 s. Long work is done in pieces, see
- *            DC_AGAIN and DC_WAIT.
+ *   Waits    The server cannot interrupt a callback. Meanwhile it receives messages and spills, except in place, but stores no other step, runs
+ *            no action and answers no read. It logs a callback that takes more than 8 s. Do long work in pieces, see DC_AGAIN and DC_WAIT.
  *   Owns     The server owns all memory behind the pointers that a callback gets; valid until the callback returns, unless the struct says
  *            more. A callback writes only to read->data, `*step` and `*state`. The data of a step stay where they are until on_step is done with it.
  *   Shapes   Lists of dimensions are in C order, slowest first: for a Fortran simulation extents[0] is the extent of its last index. Of
@@ -244,7 +243,8 @@ typedef struct dc_host_t {
   /* MPI_Comm* over the servers of the run, in the order of server_index; NULL without MPI. The server owns it: do not free it. Only for
    * collective calls that the plugin makes in the same order on every server. */
   const void* communicator;
-  /* Writes one line to the log, if the XML's level allows it: warnings and errors without a <log> element. level: 0 error, 1 warning, 2 info, 3 debug. A `text` of NULL counts as "". */
+  /* Writes one line to the log, if the XML's level allows it: warnings and errors without a <log> element. level: 0 error, 1 warning, 2 info,
+   * 3 debug. A `text` of NULL counts as "". */
   void (*log)(void* self, int level, const char* text);
   /* Sets the sentence that explains the negative code which this callback returns. A later call replaces it. */
   void (*fail)(void* self, const char* sentence);

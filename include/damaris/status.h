@@ -19,7 +19,7 @@ typedef enum dc_code {
   DC_N_NOT_DUE = 2,      /* the variable is not due in this step (every, from, until in the XML); nothing was copied */
   DC_N_SKIPPED = 3,      /* the buffer was full, and on-full makes this node skip the variable in this step; nothing was copied */
   DC_N_DROPPED = 4,      /* the buffer was full, and on-full makes this node drop the rest of this step; nothing was copied */
-  DC_N_PLUGIN = 5,       /* a plugin or an action failed, and policy="disable" switched it off; the run goes on without it */
+  DC_N_PLUGIN = 5,       /* a plugin or an action failed, and policy="disable" switched it off; the run continues without it */
   DC_N_VIEWS_FOLLOW = 6, /* all data are durable, but the views of the whole run are written only after dc_finalize */
 
   /* Usage: the program calls Damaris wrongly; correct the program. */
