@@ -75,7 +75,7 @@ void by_parts(MadeRun& run, hdf5::DatasetWriter& writer, std::int64_t number, co
   for (const hdf5::Piece& piece : pieces) {
     manifest::DatasetEntry told;
     hdf5::Dataset dataset = writer.write(file, piece, told);
-    hdf5::label_dataset(dataset, piece, step);
+    hdf5::label_dataset(dataset, piece, step.step, hdf5::time_of(step));
     dataset.close("write", piece.path);
   }
   file.close();

@@ -1,6 +1,6 @@
 // A box of array elements, the arithmetic of boxes, and which of many overlap: plain numbers, no HDF5.
 // Used by: the hdf5 plugin, on the server's work thread; `damaris verify`.
-// Before it: the views of plugin.h, or datasets. After it: pieces.hpp, gather.hpp; who has an element that several have.
+// Before it: the views of plugin.h, or datasets. After it: pieces.hpp; who has an element that several have.
 #pragma once
 
 #include <damaris/plugin.h>

@@ -1,13 +1,18 @@
 #include "hdf5_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <new>
 
-#include "../layout/memory.hpp"
+#include "codec/checksum.hpp"
 #include "handle.hpp"
 #include "new_dataset.hpp"
 
@@ -17,6 +22,145 @@
 #endif
 
 namespace damaris::hdf5 {
+namespace {
+
+constexpr std::size_t kWorthKnowing = 4096;  // bytes: smaller writes are mostly metadata, much of which is written twice
+constexpr std::uint64_t kReadBytes = std::uint64_t{1} << 20;
+constexpr std::size_t kWriteBackBytes = std::size_t{8} << 20;
+
+// Writes all bytes. Returns 0 or errno.
+int write_whole(int descriptor, const std::byte* data, std::size_t size, std::uint64_t offset) {
+  while (size > 0) {
+    const ssize_t written = ::pwrite(descriptor, data, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : ENOSPC;
+    data += written;
+    size -= static_cast<std::size_t>(written);
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+}  // namespace
+
+WriteTarget::WriteTarget(int descriptor) : creator_pid_(::getpid()), descriptor_(descriptor) {}
+
+template <class Note>
+void WriteTarget::note(Note&& note) noexcept {
+  try {
+    note();
+  } catch (const std::bad_alloc&) {
+    error_ = ENOMEM;
+  }
+}
+
+// HDF5 finishes its files at the exit of every process, including forks; but only the creator may write this one.
+void WriteTarget::refuse_in_forks() noexcept {
+  if (error_ == 0 && creator_pid_ != ::getpid()) error_ = EPERM;
+}
+
+void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  refuse_in_forks();
+  if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
+  if (error_ != 0) return;
+  behind_ += size;
+  if (!early_ || behind_ < kWriteBackBytes) return;
+  behind_ = 0;
+  ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);  // a failure will occur again in fsync
+}
+
+void WriteTarget::write(Kind kind, std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  write(offset, data, size);
+  note([&] { know(offset, {size, size < kWorthKnowing ? std::nullopt : std::optional(codec::crc32(data, size))}); });
+  if (error_ != 0 && kind == Kind::metadata) keep(offset, data, size);
+}
+
+void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size, std::uint32_t checksum) noexcept {
+  write(offset, data, size);
+  note([&] { know(offset, {size, checksum}); });
+}
+
+// Other failures will show up in the writes, if they matter.
+void WriteTarget::reserve(std::uint64_t size) noexcept {
+  refuse_in_forks();
+  if (error_ != 0) return;
+  reserved_ = ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0;
+  if (!reserved_ && (errno == ENOSPC || errno == EDQUOT)) error_ = errno;
+}
+
+void WriteTarget::trim() noexcept {
+  if (!reserved_) return;
+  const std::uint64_t end = size();  // of which a failure says nothing
+  if (error_ == 0) resize(end);
+}
+
+bool WriteTarget::checksum(std::uint32_t& checksum) noexcept {
+  const std::uint64_t bytes = size();
+  checksum = 0;
+  bool is_read = true;
+  note([&] {
+    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, kReadBytes)));
+    std::uint64_t end = 0;
+    const auto read_to = [&](std::uint64_t next) {
+      for (std::uint64_t part = 0; is_read && end < next; end += part) {
+        part = std::min<std::uint64_t>(next - end, buffer.size());
+        is_read = read(end, buffer.data(), static_cast<std::size_t>(part));
+        checksum = codec::crc32(buffer.data(), static_cast<std::size_t>(part), checksum);
+      }
+    };
+    for (const auto& [offset, run] : runs_) {
+      if (offset + run.bytes > bytes) break;  // the file was truncated
+      read_to(offset);
+      checksum = codec::crc32_joined(checksum, *run.checksum, run.bytes);
+      end = offset + run.bytes;
+    }
+    read_to(bytes);
+  });
+  return is_read && error_ == 0;
+}
+
+void WriteTarget::know(std::uint64_t offset, const Run& run) {
+  auto next = runs_.upper_bound(offset);
+  if (next != runs_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > offset) --next;
+  while (next != runs_.end() && next->first < offset + run.bytes) next = runs_.erase(next);
+  if (run.checksum && run.bytes > 0) runs_[offset] = run;
+}
+
+void WriteTarget::keep(std::uint64_t offset, const void* data, std::size_t size) noexcept {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  note([&] { kept_.push_back({offset, {bytes, bytes + size}}); });
+}
+
+bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexcept {
+  auto* const target = static_cast<std::byte*>(data);
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(descriptor_, target + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return false;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  std::memset(target + done, 0, size - done);
+  for (const Kept& kept : kept_) {
+    const std::uint64_t low = std::max(offset, kept.offset), high = std::min(offset + size, kept.offset + kept.bytes.size());
+    if (low < high) std::memcpy(target + (low - offset), kept.bytes.data() + (low - kept.offset), high - low);
+  }
+  return true;
+}
+
+void WriteTarget::resize(std::uint64_t size) noexcept {
+  refuse_in_forks();
+  if (error_ == 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) error_ = errno;
+}
+
+std::uint64_t WriteTarget::size() noexcept {
+  struct stat facts = {};
+  if (::fstat(descriptor_, &facts) == 0) return static_cast<std::uint64_t>(facts.st_size);
+  if (error_ == 0) error_ = errno;
+  return 0;
+}
+
 namespace {
 
 // Copied by HDF5 from the access properties to the open file.
@@ -138,7 +282,6 @@ Properties access_properties(WriteTarget& target) {
 
 // HDF5 would take a file whose size is refused for an empty one.
 hid_t open_file(const std::string& path, Hdf5File::Mode mode, const Properties& access, WriteTarget& target) {
-  require_memory_for_file(path);
   if (target.size() == 0 && target.error() != 0) throw_system_failure(target.error(), "look at", path);
   return mode == Hdf5File::Mode::create ? H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id())
                                         : H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());

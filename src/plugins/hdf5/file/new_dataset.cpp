@@ -3,10 +3,12 @@
 #include <damaris/version.h>
 #include <damaris/error.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 
+#include "codec/encoder.hpp"
 #include "core/base/clock.hpp"
 #include "handle.hpp"
 
@@ -209,11 +211,17 @@ void check_available(const std::vector<Filter>& filters) {
                                    (filter.kind == Filter::shuffle ? "shuffle" : "deflate") + "; remove it");
 }
 
-void add_filters(const Properties& dataset, const std::vector<Filter>& filters) {
-  for (const Filter& filter : filters) {
-    if (filter.kind == Filter::shuffle) checked(H5Pset_shuffle(dataset.id()), "set the shuffle filter");
-    if (filter.kind == Filter::deflate) checked(H5Pset_deflate(dataset.id(), filter.level), "set the deflate filter");
-  }
+void set_filters(const Properties& dataset, const dc_reduction_t& reduction, const std::vector<Filter>& filters, bool compressed) {
+  const auto shuffle = [&] { checked(H5Pset_shuffle(dataset.id()), "set the shuffle filter"); };
+  const auto deflate = [&](unsigned level) { checked(H5Pset_deflate(dataset.id(), level), "set the deflate filter"); };
+  if (!compressed && reduction.codec == DC_CODEC_NONE)
+    for (const Filter& filter : filters) filter.kind == Filter::shuffle ? shuffle() : deflate(filter.level);
+  if (!compressed) return;
+  shuffle();
+  const auto level = static_cast<unsigned>(reduction.level);
+  if (reduction.codec == DC_CODEC_DEFLATE) return deflate(std::min(level, 9U));
+  // Optional: this HDF5 need not have the filter, as it never runs it.
+  checked(H5Pset_filter(dataset.id(), codec::kZstdFilter, H5Z_FLAG_OPTIONAL, 1, &level), "set the zstd filter");
 }
 
 namespace {
@@ -303,30 +311,21 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-std::optional<double> time_of(const dc_step_t& step) {
-  return step.has_time != 0 ? std::optional<double>(step.time) : std::nullopt;
-}
-
-void label_source(hid_t dataset, const dc_dataset_t& block) {
-  write_attribute(dataset, "source", block.source);
-  write_attribute(dataset, "block", block.block);
-}
-
+// Of part k: source and block (element k of two lists); of a joined dataset also the position in the global array and the extents, elements
+// from k * ndims on of two others, which are one-dimensional because netCDF-C requires that of attributes.
 void label_parts(hid_t dataset, const Piece& piece) {
-  PartsTable table(piece.box.ndims);
-  for (const Part& part : piece.parts) table.add(part.block->source, part.block->block, part.box);
-  table.label(dataset);
-}
-
-void label_stack(hid_t dataset, const Piece& piece) {
   std::vector<std::int32_t> sources, blocks;
+  Numbers positions, extents;
   for (const Part& part : piece.parts) {
     sources.push_back(part.block->source);
     blocks.push_back(part.block->block);
+    for (int d = 0; d < piece.box.ndims; ++d) positions.push_back(part.box.low[d]), extents.push_back(part.box.extent(d));
   }
   write_attribute(dataset, "sources", sources);
   write_attribute(dataset, "blocks", blocks);
-  write_attribute(dataset, "stacked", std::int32_t{1});
+  if (piece.stacked) return write_attribute(dataset, "stacked", std::int32_t{1});
+  write_attribute(dataset, "part_positions", positions);
+  write_attribute(dataset, "part_extents", extents);
 }
 
 void label_place(hid_t dataset, const Piece& piece) {
@@ -347,25 +346,13 @@ void label_back_pressure(hid_t file, const dc_host_t& host, const dc_step_t& ste
 
 }  // namespace
 
+std::optional<double> time_of(const dc_step_t& step) {
+  return step.has_time != 0 ? std::optional<double>(step.time) : std::nullopt;
+}
+
 void label_step(hid_t object, std::int64_t step, const std::optional<double>& time) {
   write_attribute(object, "iteration", step);
   if (time) write_attribute(object, "time", *time);
-}
-
-void PartsTable::add(std::int32_t source, std::int32_t block, const Box& box) {
-  sources_.push_back(source);
-  blocks_.push_back(block);
-  for (int d = 0; d < ndims_; ++d) {
-    positions_.push_back(box.low[d]);
-    extents_.push_back(box.extent(d));
-  }
-}
-
-void PartsTable::label(hid_t dataset) const {
-  write_attribute(dataset, "sources", sources_);
-  write_attribute(dataset, "blocks", blocks_);
-  write_attribute(dataset, "part_positions", positions_);
-  write_attribute(dataset, "part_extents", extents_);
 }
 
 void label_writer(hid_t file, const dc_host_t& host) {
@@ -395,17 +382,17 @@ void label_variable(hid_t dataset, const dc_variable_info_t& variable) {
   label_text(dataset, "layout", variable.layout);
 }
 
-void label_dataset(const Dataset& dataset, const Piece& piece, const dc_step_t& step) {
-  label_variable(dataset.id(), *piece.variable);
-  label_step(dataset.id(), step.step, time_of(step));
+void label_dataset(const Dataset& dataset, const Piece& piece, std::int64_t step, const std::optional<double>& time,
+                   bool has_holes) {
+  const dc_variable_info_t& variable = *piece.variable;
+  const dc_dataset_t& first = *piece.parts.front().block;
+  label_variable(dataset.id(), variable);
+  label_step(dataset.id(), step, time);
   label_place(dataset.id(), piece);
-  if (piece.joined) {
-    label_parts(dataset.id(), piece);
-  } else if (piece.stacked) {
-    label_stack(dataset.id(), piece);
-  } else {
-    label_source(dataset.id(), *piece.parts.front().block);
-  }
+  if (has_holes) label_fill(dataset.id(), variable);
+  if (piece.joined || piece.stacked) return label_parts(dataset.id(), piece);
+  write_attribute(dataset.id(), "source", first.source);
+  write_attribute(dataset.id(), "block", first.block);
 }
 
 }  // namespace damaris::hdf5

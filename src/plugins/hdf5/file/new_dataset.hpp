@@ -65,7 +65,8 @@ void write_attribute(hid_t object, const char* name, const std::vector<std::stri
 // Throws damaris::Error(DC_E_CONFIG) if this HDF5 lacks a filter.
 void check_available(const std::vector<Filter>& filters);
 
-void add_filters(const Properties& dataset, const std::vector<Filter>& filters);
+// Sets the filters of the reduction if the dataset is `compressed`; else, without a codec, those of the XML.
+void set_filters(const Properties& dataset, const dc_reduction_t& reduction, const std::vector<Filter>& filters, bool compressed);
 
 // The fill value of the variable, as an element in memory: NaN for reals, netCDF's default for integers, zero for characters; members of
 // compounds likewise.
@@ -87,23 +88,11 @@ void label_text(hid_t object, const char* name, const char* text);
 void label_writer(hid_t file, const dc_host_t& host);
 void label_step(hid_t object, std::int64_t step, const std::optional<double>& time);
 void label_variable(hid_t dataset, const dc_variable_info_t& variable);
-
-// The parts of a joined dataset. Of part k: source and block (element k of two lists), position in the global array and extents (elements
-// from k * ndims on of two others, which are one-dimensional because netCDF-C requires that of attributes).
-class PartsTable {
- public:
-  explicit PartsTable(int ndims) : ndims_(ndims) {}
-  void add(std::int32_t source, std::int32_t block, const Box& box);
-  void label(hid_t dataset) const;
-
- private:
-  int ndims_;
-  std::vector<std::int32_t> sources_, blocks_;
-  std::vector<std::int64_t> positions_, extents_;
-};
-
+std::optional<double> time_of(const dc_step_t& step);
 void label_file(hid_t file, const dc_host_t& host, const dc_step_t& step);
 
-void label_dataset(const Dataset& dataset, const Piece& piece, const dc_step_t& step);
+// Of a dataset with `has_holes`, also the value of what no part fills.
+void label_dataset(const Dataset& dataset, const Piece& piece, std::int64_t step, const std::optional<double>& time,
+                   bool has_holes = false);
 
 }  // namespace damaris::hdf5

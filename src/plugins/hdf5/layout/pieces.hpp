@@ -1,5 +1,5 @@
 // Decides which datasets the file of a step has: whole arrays, boxes of them, or one per source. Joins the blocks of a variable into as few
-// boxes as possible.
+// boxes as possible. Provides the elements of a box contiguously: in place in the region, or gathered from several blocks.
 // Used by: the hdf5 plugin, on the server's work thread.
 // Before it: the step's views. After it: dataset_writer.hpp, which writes each piece.
 #pragma once
@@ -62,9 +62,6 @@ Extents chunk_of(const Piece& piece, std::uint64_t codec_bytes);
 // Whether the XML gives the chunk.
 bool has_own_chunk(const Piece& piece);
 
-// The lowest client with a part of the piece.
-std::int32_t lowest_source(const Piece& piece);
-
 // The interior of a block, without ghost zones, at its position or, without one, at zero.
 Box interior(const dc_dataset_t& block);
 // The block of a part as in memory, with ghost zones, in the coordinates of the piece.
@@ -73,6 +70,31 @@ Box in_memory(const Piece& piece, const Part& part);
 // The pieces of all variables of the step, by descending priority, then in the order of the step. A variable is joined if all its blocks
 // have a position, and stacked if none has one and all are small and have the same shape.
 std::vector<Piece> pieces_of(const dc_step_t& step);
+
+// A dense array in memory, slowest dimension first, with its box in the common coordinates.
+struct ConstArray {
+  const std::byte* data;
+  Box box;
+};
+struct Array {
+  std::byte* data;
+  Box box;
+};
+
+// Copies the elements of `region`, which both arrays must contain.
+void copy_region(const Array& to, const ConstArray& from, const Box& region, std::size_t element_bytes);
+
+// Whether `region` is contiguous in the array; sets `offset_bytes` if so.
+bool is_contiguous(const Box& array, const Box& region, std::size_t element_bytes, std::size_t& offset_bytes);
+
+// A buffer for gathered elements, reused for the next box because its pages are already mapped.
+using Staging = std::vector<std::byte>;
+
+// The box in the region, if a single part contains it contiguously, so that no copy is needed; else nullptr.
+const std::byte* in_place(const Piece& piece, const Box& box);
+
+// The elements of `box`, in the region or gathered in `staging`.
+const std::byte* elements_of(const Piece& piece, const Box& box, Staging& staging);
 
 // Runs the work on a dataset, which a recorder sees as one call, with the clients' blocks that it stores. `pieces`: `count` of them, of one
 // dataset of this variable. Throws what `body` throws.

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "core/base/box.hpp"
-#include "gather.hpp"
 #include "memory.hpp"
 #include "pieces.hpp"
 

@@ -15,7 +15,7 @@
 #include <tuple>
 
 #include "../file/handle.hpp"
-#include "../layout/gather.hpp"
+#include "../layout/pieces.hpp"
 #include "core/base/clock.hpp"
 #include "manifest/manifest.hpp"
 #include "manifest/stored_parts.hpp"

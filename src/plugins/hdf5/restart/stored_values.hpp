@@ -11,7 +11,6 @@
 #include <string>
 
 #include "../file/handle.hpp"
-#include "../layout/gather.hpp"
 #include "codec/encoder.hpp"
 #include "core/base/box.hpp"
 #include "manifest/entries.hpp"

@@ -6,58 +6,39 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <utility>
 
 #include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
 #include "../file/new_dataset.hpp"
-#include "../layout/gather.hpp"
 #include "../layout/memory.hpp"
 #include "../layout/pieces.hpp"
-#include "../write/brick_index.hpp"
-#include "../write/precision.hpp"
-#include "codec/checksum.hpp"
 
 namespace damaris::hdf5 {
 namespace {
 
 constexpr std::uint64_t kMetadataBytes = std::uint64_t{1} << 16;  // for the chunk index and other metadata that HDF5 may add
 
-void set_filters(const Properties& properties, const dc_variable_info_t& variable, const std::vector<Filter>& filters) {
-  const bool reduced = variable.reduction.precision != DC_EXACT;
-  if (variable.reduction.codec != DC_CODEC_DEFLATE) return reduced ? void() : add_filters(properties, filters);
-  checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
-  const auto level = static_cast<unsigned>(std::min(variable.reduction.level, 9));
-  checked(H5Pset_deflate(properties.id(), level), "set the deflate filter");
-}
-
-void label_parts(hid_t dataset, const SharedDataset& shared) {
-  PartsTable table(shared.whole.ndims);
-  for (const SharedPart& part : shared.parts) table.add(part.source, part.block, part.box);
-  table.label(dataset);
-}
-
-void label_dataset(hid_t dataset, const SharedDataset& shared, std::int64_t step, const SharedLayout& layout) {
-  label_variable(dataset, *shared.variable);
-  label_step(dataset, step, layout.time);
-  const std::int64_t* low = shared.whole.low.data();
-  if (shared.has_position) write_attribute(dataset, "position", std::vector<std::int64_t>(low, low + shared.whole.ndims));
-  if (!shared.global.empty()) write_attribute(dataset, "global_extents", shared.global);
-  if (!shared.holes.empty()) label_fill(dataset, *shared.variable);
-  if (shared.joined) return label_parts(dataset, shared);
-  write_attribute(dataset, "source", shared.parts.front().source);
-  write_attribute(dataset, "block", shared.parts.front().block);
-}
-
-void label_found(hid_t dataset, const dc_variable_info_t& variable, const Found& found) {
-  if (found.min) write_attribute(dataset, "value_range", std::vector<double>{*found.min, *found.max});
-  if (!found.largest_error) return;
+void label_found(hid_t dataset, const dc_variable_info_t& variable, const Summary& found) {
+  found.label(dataset);
+  if (variable.reduction.precision == DC_EXACT) return;
   const bool relative = variable.reduction.precision == DC_ROUND_RELATIVE;
-  write_attribute(dataset, relative ? "largest_relative_error" : "largest_error", *found.largest_error);
+  write_attribute(dataset, relative ? "largest_relative_error" : "largest_error", found.error);
 }
 
 Piece piece_of(const SharedDataset& one) { return {one.path, one.variable, one.joined, one.has_position, one.whole, {}}; }
+
+void label_shared(const Dataset& dataset, const SharedDataset& one, std::int64_t step, const SharedLayout& layout) {
+  Piece piece = piece_of(one);
+  std::vector<dc_dataset_t> blocks(one.parts.size());  // of all members, without data
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i].source = one.parts[i].source;
+    blocks[i].block = one.parts[i].block;
+    std::copy(one.global.begin(), one.global.end(), blocks[i].global);
+    piece.parts.push_back({&blocks[i], one.parts[i].box});
+  }
+  label_dataset(dataset, piece, step, layout.time, !one.holes.empty());
+}
 
 // Whether the dataset has chunks, which all members must write collectively.
 bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters) {
@@ -76,27 +57,14 @@ void check_free_space(const OutputFile& output, const struct stat& facts, std::u
   if (bytes > there + room) throw_system_failure(ENOSPC, "find space for", output.temporary_path());
 }
 
-void take_lower(std::optional<double>& into, const std::optional<double>& other) {
-  if (other && (!into || *other < *into)) into = other;
-}
-void take_higher(std::optional<double>& into, const std::optional<double>& other) {
-  if (other && (!into || *other > *into)) into = other;
-}
-
 }  // namespace
-
-void merge(Found& into, const Found& other) {
-  take_lower(into.min, other.min);
-  take_higher(into.max, other.max);
-  take_higher(into.largest_error, other.largest_error);
-}
 
 void DatasetCreator::make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const {
   Hdf5File file(output.descriptor(), output.temporary_path(), Hdf5File::Mode::create);
   label_file(file.id(), step, layout);
   for (const SharedDataset& one : layout.datasets) {
     Dataset dataset = create(file.id(), one);
-    label_dataset(dataset.id(), one, step, layout);
+    label_shared(dataset, one, step, layout);
     dataset.close("write the dataset", one.path);
     file.check();
   }
@@ -123,7 +91,9 @@ Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   if (!one.holes.empty()) set_fill(properties, *one.variable);
   if (is_chunked(one, filters_)) {
     set_chunk(properties, piece, chunk_of(piece));
-    set_filters(properties, *one.variable, filters_);
+    const dc_reduction_t& reduction = one.variable->reduction;
+    const bool compressed = reduction.codec == DC_CODEC_DEFLATE;
+    if (compressed || reduction.precision == DC_EXACT) set_filters(properties, reduction, filters_, compressed);
     checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_ALLOC), "set the fill time");
   } else {
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set the time of allocation");
@@ -152,7 +122,7 @@ void DatasetCreator::reserve(const OutputFile& output, const SharedLayout& layou
   if (error != 0 && error != EINTR) check_free_space(output, facts, bytes);
 }
 
-void DatasetCreator::label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const {
+void DatasetCreator::label(const OutputFile& output, const SharedLayout& layout, const std::vector<Summary>& found) const {
   Hdf5File file(output.descriptor(), output.temporary_path(), Hdf5File::Mode::open);
   for (std::size_t i = 0; i < layout.datasets.size(); ++i) {
     const std::string& path = layout.datasets[i].path;
@@ -179,38 +149,20 @@ Space nothing_of(const Box& whole) {
   return space;
 }
 
-manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piece) {
-  manifest::DatasetEntry entry;
-  entry.path = dataset.path;
-  entry.variable = dataset.variable->path;
-  entry.has_position = dataset.has_position;
-  entry.box = piece.box;
+manifest::DatasetEntry record_of(const SharedDataset& dataset, const Piece& piece, const Summary& summary) {
+  manifest::DatasetEntry entry = record_of(piece);
   entry.global = dataset.global;
   entry.start.emplace();
   for (int d = 0; d < piece.box.ndims; ++d) entry.start->push_back(piece.box.low[d] - dataset.whole.low[d]);
-  if (dataset.joined) entry.lowest_source = lowest_source(piece);
-  if (!dataset.joined) {
-    entry.source = dataset.parts.front().source;
-    entry.block = dataset.parts.front().block;
-  }
-  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * dataset.variable->element_bytes;
   entry.stored_bytes = entry.raw_bytes;
   entry.reduce = dataset.variable->reduce;
-  if (dataset.variable->reduction.precision != DC_EXACT) entry.largest_error = 0;
+  summary.fill(entry, dataset.variable->reduction.precision != DC_EXACT);
   return entry;
 }
 
 // MPI-IO takes what precedes a ':' for the name of a file system. A prefix of ours would help, but choose the file system for MPI.
 std::string name_for_mpi(const SharedFile& file) {
   return file.path.find(':') == std::string::npos ? file.path : "/proc/self/fd/" + std::to_string(file.descriptor);
-}
-
-// This member's share of the chunks' stored size.
-void note_stored_bytes(const Dataset& open, const SharedDataset& dataset, std::vector<manifest::DatasetEntry>& entries) {
-  const auto all = static_cast<double>(H5Dget_storage_size(open.id()));
-  for (manifest::DatasetEntry& one : entries)
-    one.stored_bytes =
-        static_cast<std::uint64_t>(all * static_cast<double>(volume(one.box)) / static_cast<double>(volume(dataset.whole)));
 }
 
 }  // namespace
@@ -237,7 +189,7 @@ BoxWriter::Result BoxWriter::write(const SharedFile& shared, const SharedLayout&
   return result;
 }
 
-void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found) {
+void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Summary& found) {
   if (step == nullptr) return write_pieces(file, dataset, {}, result, found);
   const std::vector<Piece> pieces = pieces_of(dataset, team_.member(), *step);
   observe_pieces(pieces.data(), pieces.size(), *dataset.variable, step->step,
@@ -245,21 +197,26 @@ void BoxWriter::write_dataset(hid_t file, const SharedDataset& dataset, const dc
 }
 
 void BoxWriter::write_pieces(hid_t file, const SharedDataset& dataset, const std::vector<Piece>& pieces, Result& result,
-                             Found& found) {
-  std::vector<manifest::DatasetEntry> entries;
-  for (const Piece& piece : pieces) entries.push_back(record_of(dataset, piece));
-  const std::vector<Load> loads = loads_of(dataset, pieces, entries);
+                             Summary& found) {
+  std::vector<Summary> summaries(pieces.size());
+  const std::vector<Load> loads = loads_of(dataset, pieces, summaries);
   const bool together = is_collective(dataset);
   const std::size_t rounds = together ? rounds_of(dataset) : loads.size();
+  double chunk_bytes = 0;
   if (rounds > 0) {
     const Dataset open(H5Dopen2(file, dataset.path.c_str(), H5P_DEFAULT), "open the dataset", dataset.path);
     for (std::size_t round = 0; round < rounds; ++round)
-      put({dataset, open, found}, round < loads.size() ? &loads[round] : nullptr, together);
-    if (is_chunked(dataset, filters_)) note_stored_bytes(open, dataset, entries);
+      put(dataset, open, round < loads.size() ? &loads[round] : nullptr, together);
+    if (is_chunked(dataset, filters_)) chunk_bytes = static_cast<double>(H5Dget_storage_size(open.id()));
   }
-  for (const manifest::DatasetEntry& one : entries)
-    if (one.largest_error) merge(found, {{}, {}, one.largest_error});
-  std::move(entries.begin(), entries.end(), std::back_inserter(result.boxes));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    manifest::DatasetEntry entry = record_of(dataset, pieces[i], summaries[i]);
+    if (is_chunked(dataset, filters_))  // this member's share of their stored size
+      entry.stored_bytes = static_cast<std::uint64_t>(chunk_bytes * static_cast<double>(volume(entry.box)) /
+                                                      static_cast<double>(volume(dataset.whole)));
+    found.add(summaries[i]);
+    result.boxes.push_back(std::move(entry));
+  }
 }
 
 // A chunked box is written whole, so that each chunk is compressed once.
@@ -302,67 +259,47 @@ std::size_t BoxWriter::rounds_of(const SharedDataset& dataset) const {
 }
 
 std::vector<BoxWriter::Load> BoxWriter::loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                                                 std::vector<manifest::DatasetEntry>& entries) const {
+                                                 std::vector<Summary>& summaries) const {
   std::vector<Load> loads;
   for (std::size_t i = 0; i < pieces.size(); ++i)
-    for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &entries[i]});
+    for (const Box& brick : bricks_of(dataset, {pieces[i].box})) loads.push_back({brick, &pieces[i], &summaries[i]});
   if (team_.member() == 0 && !is_chunked(dataset, filters_))
     for (const Box& brick : bricks_of(dataset, dataset.holes)) loads.push_back({brick, nullptr, nullptr});
   return loads;
 }
 
-void BoxWriter::put(const BoxTarget& target, const Load* load, bool collective) {
+void BoxWriter::put(const SharedDataset& dataset, const Dataset& open, const Load* load, bool collective) {
   const void* values = nullptr;
-  if (load != nullptr && !failure_) attempt([&] { values = values_of(*load, target); });
+  if (load != nullptr && !failure_) attempt([&] { values = values_of(*load, dataset); });
   if (values == nullptr && !collective) return;
   attempt([&] {
-    const SharedDataset& dataset = target.dataset;
     const char nothing = 0;
     const Space memory = values == nullptr ? nothing_of(dataset.whole) : space_of(load->box);
     const Space file = values == nullptr ? nothing_of(dataset.whole) : part_of(dataset.whole, load->box);
     const Properties alone(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_XFER)), "make the properties of a write");
     const Properties together = Team::collective_write();
-    checked(H5Dwrite(target.open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(),
-                     (collective ? together : alone).id(), values == nullptr ? &nothing : values),
+    checked(H5Dwrite(open.id(), type_of(*dataset.variable).id(), memory.id(), file.id(), (collective ? together : alone).id(),
+                     values == nullptr ? &nothing : values),
             "write the dataset", dataset.path);
   });
 }
 
-const void* BoxWriter::values_of(const Load& load, const BoxTarget& target) {
-  if (load.piece == nullptr) return filling(load, target.dataset);
-  const dc_variable_info_t& variable = *target.dataset.variable;
-  const auto count = static_cast<std::size_t>(volume(load.box));
-  const void* values = elements_of(*load.piece, load.box, gathered_);
-  if (has_order(variable.type)) {
-    const BrickRange range = range_of(variable.type, values, count);
-    if (!std::isnan(range.min)) {
-      const Found here = {range.min, range.max, {}};
-      merge(target.found, here);
-      Found box = {load.entry->min, load.entry->max, {}};
-      merge(box, here);
-      load.entry->min = box.min;
-      load.entry->max = box.max;
-    }
-  }
-  if (variable.reduction.precision != DC_EXACT) values = rounded(load, values, count);
-  load.entry->checksum = codec::crc32(values, count * variable.element_bytes, load.entry->checksum);
-  return values;
-}
-
-const void* BoxWriter::rounded(const Load& load, const void* values, std::size_t count) {
+const void* BoxWriter::values_of(const Load& load, const SharedDataset& dataset) {
+  if (load.piece == nullptr) return filling(load, dataset);
   Float16Scales none;  // 16 bits are refused for files of several servers
-  const Precision precision = plan_precision(*load.piece, gathered_, none);
-  changed_.resize(std::max(changed_.size(), count * precision.element_bytes));
-  load.entry->largest_error = std::max(*load.entry->largest_error, apply(precision, values, count, changed_.data()));
-  return changed_.data();
+  brick_.box = load.box;
+  brick_.load(*load.piece, plan_precision(*load.piece, brick_.gathered, none));
+  load.summary->add(brick_.summary);
+  return brick_.values;
 }
 
 const void* BoxWriter::filling(const Load& load, const SharedDataset& dataset) {
   const auto count = static_cast<std::size_t>(volume(load.box));
-  gathered_.resize(std::max(gathered_.size(), count * dataset.variable->element_bytes));
+  Staging& values = brick_.gathered;
+  values.resize(std::max(values.size(), count * dataset.variable->element_bytes));
   const std::vector<std::byte> element = fill_of(*dataset.variable);
-  for (std::size_t i = 0; i < count; ++i) std::copy(element.begin(), element.end(), gathered_.data() + i * element.size());
-  return gathered_.data();
+  for (std::size_t i = 0; i < count; ++i) std::copy(element.begin(), element.end(), values.data() + i * element.size());
+  return values.data();
 }
 
 }  // namespace damaris::hdf5

@@ -5,25 +5,17 @@
 #pragma once
 
 #include <exception>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "../file/new_dataset.hpp"
-#include "../layout/gather.hpp"
+#include "../write/dataset_writer.hpp"
 #include "core/base/output_file.hpp"
 #include "manifest/entries.hpp"
 #include "shared_layout.hpp"
 #include "team.hpp"
 
 namespace damaris::hdf5 {
-
-// Properties of a dataset's values, computed by the members.
-struct Found {
-  std::optional<double> min, max;
-  std::optional<double> largest_error;
-};
-void merge(Found& into, const Found& other);
 
 // One server alone creates the file, so that a refusal of the file system is detected before the others begin: HDF5 does not survive a
 // write error while several servers have the file open.
@@ -35,7 +27,7 @@ class DatasetCreator {
   // Creates and labels all datasets; preallocates the space of their values. Throws Failure.
   void make(const OutputFile& output, std::int64_t step, const SharedLayout& layout) const;
   // Adds attributes that are known only when the values are written; releases unused space. Throws Failure.
-  void label(const OutputFile& output, const SharedLayout& layout, const std::vector<Found>& found) const;
+  void label(const OutputFile& output, const SharedLayout& layout, const std::vector<Summary>& found) const;
 
  private:
   void label_file(hid_t file, std::int64_t step, const SharedLayout& layout) const;
@@ -58,7 +50,7 @@ class BoxWriter {
 
   struct Result {
     std::vector<manifest::DatasetEntry> boxes;  // those that this member wrote
-    std::vector<Found> found;                   // by dataset of the layout
+    std::vector<Summary> found;                 // by dataset of the layout, of those values
   };
   // Opens the file together, writes this member's boxes of all datasets, and closes it. A member that fails to provide its values continues
   // with the others, without data, and throws at the end, as they would otherwise wait for ever.
@@ -69,32 +61,25 @@ class BoxWriter {
   struct Load {
     Box box;
     const Piece* piece = nullptr;  // nullptr: a hole
-    manifest::DatasetEntry* entry = nullptr;
-  };
-  struct BoxTarget {
-    const SharedDataset& dataset;
-    const Dataset& open;
-    Found& found;
+    Summary* summary = nullptr;    // of the piece
   };
 
-  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Found& found);
-  void write_pieces(hid_t file, const SharedDataset& dataset, const std::vector<Piece>& pieces, Result& result, Found& found);
+  void write_dataset(hid_t file, const SharedDataset& dataset, const dc_step_t* step, Result& result, Summary& found);
+  void write_pieces(hid_t file, const SharedDataset& dataset, const std::vector<Piece>& pieces, Result& result, Summary& found);
   std::vector<Box> bricks_of(const SharedDataset& dataset, const std::vector<Box>& boxes) const;
   std::vector<Box> all_bricks(const SharedDataset& dataset, int member) const;
   bool is_collective(const SharedDataset& dataset) const;
   std::size_t rounds_of(const SharedDataset& dataset) const;
-  std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces,
-                             std::vector<manifest::DatasetEntry>& entries) const;
-  const void* values_of(const Load& load, const BoxTarget& target);
-  const void* rounded(const Load& load, const void* values, std::size_t count);
+  std::vector<Load> loads_of(const SharedDataset& dataset, const std::vector<Piece>& pieces, std::vector<Summary>& summaries) const;
+  const void* values_of(const Load& load, const SharedDataset& dataset);
   const void* filling(const Load& load, const SharedDataset& dataset);
-  void put(const BoxTarget& target, const Load* load, bool collective);
+  void put(const SharedDataset& dataset, const Dataset& open, const Load* load, bool collective);
   template <class Step>
   void attempt(Step&& step);
 
   const Team& team_;
   const std::vector<Filter>& filters_;
-  Staging gathered_, changed_;
+  Brick brick_;
   std::exception_ptr failure_;  // the first of this write
 };
 

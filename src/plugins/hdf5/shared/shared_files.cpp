@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "../layout/gather.hpp"
 #include "codec/checksum.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
@@ -39,22 +38,22 @@ class OwnSync {
   int descriptor_;
 };
 
-Json to_json(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-std::optional<double> number_from(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional<double>(json.get<double>());
-}
-
-std::string to_text(const std::vector<Found>& found) {
+// NaN becomes null.
+std::string to_text(const std::vector<Summary>& found) {
   Json json = Json::array();
-  for (const Found& one : found) json.push_back({to_json(one.min), to_json(one.max), to_json(one.largest_error)});
+  for (const Summary& one : found) json.push_back({one.min, one.max, one.error});
   return text_of(json);
 }
 
-void merge_text(std::vector<Found>& into, const std::string& text) {
+void add_text(std::vector<Summary>& into, const std::string& text) {
   const Json json = Json::parse(text);
   for (std::size_t i = 0; i < into.size(); ++i) {
     const Json& one = json.at(i);
-    merge(into[i], {number_from(one.at(0)), number_from(one.at(1)), number_from(one.at(2))});
+    Summary next;
+    if (!one.at(0).is_null()) next.min = one.at(0).get<double>();
+    if (!one.at(1).is_null()) next.max = one.at(1).get<double>();
+    next.error = one.at(2).get<double>();
+    into[i].add(next);
   }
 }
 
@@ -213,8 +212,8 @@ std::vector<std::string> SharedFiles::fill(const std::string& path, const Shared
 
 // Returns the size of the file, which is final.
 std::uint64_t SharedFiles::finish(OutputFile& output, const SharedLayout& layout, const std::vector<std::string>& texts) const {
-  std::vector<Found> found(layout.datasets.size());
-  for (const std::string& text : texts) merge_text(found, text);
+  std::vector<Summary> found(layout.datasets.size());
+  for (const std::string& text : texts) add_text(found, text);
   creator_.label(output, layout, found);
   output.sync();
   return std::filesystem::file_size(output.temporary_path());

@@ -11,7 +11,7 @@
 
 #include "../file/handle.hpp"
 #include "../file/new_dataset.hpp"
-#include "../write/brick_index.hpp"
+#include "../write/dataset_writer.hpp"
 #include "core/base/clock.hpp"
 
 namespace damaris::hdf5 {
@@ -131,7 +131,7 @@ void map(const Properties& properties, const GlobalArray& array, const Mapping& 
 // False if no value can be the fill value.
 bool may_hold_fill(const GlobalArray& array) {
   const dc_variable_info_t& variable = *array.variable;
-  const BrickRange fill = range_of(variable.type, fill_of(variable).data(), 1);
+  const Summary fill = summarize(variable, fill_of(variable).data(), 1);
   if (std::isnan(fill.min)) return false;
   return std::any_of(array.mappings.begin(), array.mappings.end(), [&](const Mapping& mapping) {
     const manifest::DatasetEntry& dataset = *mapping.dataset;

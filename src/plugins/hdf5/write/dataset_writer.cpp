@@ -3,16 +3,138 @@
 #include <damaris/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "../file/new_dataset.hpp"
-#include "../layout/gather.hpp"
 #include "../layout/memory.hpp"
 #include "codec/checksum.hpp"
+#include "codec/range.hpp"
 
 namespace damaris::hdf5 {
+namespace {
+
+// A double may be closer to zero than the integer it was converted from, so that the range would exclude it. From 2^63 on the cast cannot
+// be reversed.
+template <class T>
+double not_above(T value) {
+  const auto near = static_cast<double>(value);
+  const bool above = std::is_integral_v<T> && (near >= 0x1p63 || static_cast<T>(near) > value);
+  return above ? std::nextafter(near, -std::numeric_limits<double>::infinity()) : near;
+}
+
+template <class T>
+double not_below(T value) {
+  const auto near = static_cast<double>(value);
+  const bool below = std::is_integral_v<T> && near < 0x1p63 && static_cast<T>(near) < value;
+  return below ? std::nextafter(near, std::numeric_limits<double>::infinity()) : near;
+}
+
+// Calls `visit` with the values as a typed pointer, or `otherwise` for unordered types.
+template <class Visit, class Otherwise>
+auto with_type(dc_type type, const void* values, Visit&& visit, Otherwise&& otherwise) {
+  switch (type) {
+    case DC_FLOAT32:
+      return visit(static_cast<const float*>(values));
+    case DC_FLOAT64:
+      return visit(static_cast<const double*>(values));
+    case DC_INT8:
+      return visit(static_cast<const std::int8_t*>(values));
+    case DC_UINT8:
+      return visit(static_cast<const std::uint8_t*>(values));
+    case DC_INT16:
+      return visit(static_cast<const std::int16_t*>(values));
+    case DC_UINT16:
+      return visit(static_cast<const std::uint16_t*>(values));
+    case DC_INT32:
+      return visit(static_cast<const std::int32_t*>(values));
+    case DC_UINT32:
+      return visit(static_cast<const std::uint32_t*>(values));
+    case DC_INT64:
+      return visit(static_cast<const std::int64_t*>(values));
+    case DC_UINT64:
+      return visit(static_cast<const std::uint64_t*>(values));
+    default:
+      return otherwise();
+  }
+}
+
+}  // namespace
+
+manifest::DatasetEntry record_of(const Piece& piece) {
+  manifest::DatasetEntry entry;
+  entry.path = piece.path;
+  entry.variable = piece.variable->path;
+  entry.has_position = piece.has_position;
+  entry.box = piece.box;
+  const dc_dataset_t& first = *piece.parts.front().block;
+  if (piece.variable->has_global != 0) entry.global.assign(first.global, first.global + piece.variable->ndims);
+  if (!piece.joined && !piece.stacked) {
+    entry.source = first.source;
+    entry.block = first.block;
+  }
+  if (piece.joined) {
+    const auto is_lower = [](const Part& a, const Part& b) { return a.block->source < b.block->source; };
+    entry.lowest_source = std::min_element(piece.parts.begin(), piece.parts.end(), is_lower)->block->source;
+  }
+  if (piece.stacked)
+    for (const Part& part : piece.parts) {
+      entry.sources.push_back(part.block->source);
+      entry.blocks.push_back(part.block->block);
+    }
+  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
+  return entry;
+}
+
+Summary summarize(const dc_variable_info_t& variable, const void* values, std::size_t count) {
+  Summary summary;
+  summary.bytes = count * variable.element_bytes;
+  const auto ordered = [&](const auto* typed) {
+    const auto found = codec::summarize(typed, count);
+    summary.checksum = found.checksum;
+    if (!found.range.finite) return;
+    summary.min = not_above(found.range.min);
+    summary.max = not_below(found.range.max);
+  };
+  with_type(variable.type, values, ordered, [&] { summary.checksum = codec::crc32(values, summary.bytes); });
+  return summary;
+}
+
+// std::fmin and fmax ignore NaN.
+void Summary::add(const Summary& next) {
+  min = std::fmin(min, next.min);
+  max = std::fmax(max, next.max);
+  error = std::fmax(error, next.error);
+  checksum = codec::crc32_joined(checksum, next.checksum, next.bytes);
+  bytes += next.bytes;
+}
+
+void Summary::fill(manifest::DatasetEntry& entry, bool rounded) const {
+  entry.checksum = checksum;
+  if (rounded) entry.largest_error = error;
+  if (std::isnan(min)) return;
+  entry.min = min;
+  entry.max = max;
+}
+
+void Summary::label(hid_t dataset) const {
+  if (!std::isnan(min)) write_attribute(dataset, "value_range", std::vector<double>{min, max});
+}
+
+void Brick::load(const Piece& piece, const Precision& precision) {
+  const auto count = static_cast<std::size_t>(volume(box));
+  values = elements_of(piece, box, gathered);
+  summary = summarize(*piece.variable, values, count);
+  if (precision.kind == DC_EXACT) return;
+  summary.bytes = count * precision.element_bytes;
+  changed.resize(std::max<std::size_t>(changed.size(), summary.bytes));
+  summary.error = apply(precision, values, count, changed.data());
+  summary.checksum = codec::crc32(changed.data(), summary.bytes);
+  values = changed.data();
+}
 
 // It delegates, so the destructor joins those that there are when one more is refused.
 Workers::Workers(int threads) try : Workers() {
@@ -76,10 +198,23 @@ namespace {
 
 // The index of a dataset's chunks takes 2.1 KB of the file, more than compression saves of so few bytes of the variable: it stays contiguous.
 constexpr std::uint64_t kSmallBytes = 4096;
+// Whether the host's byte order is that of the file, so that contiguous data can be written unconverted.
+constexpr bool kSameOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+// From this size on, the space of all values is preallocated at once.
+constexpr std::size_t kWorthReserving = std::size_t{1} << 20;
+// Fits the L2 cache, and the kernel can keep so much in one large folio, which is cheaper than many small ones.
+constexpr std::uint64_t kRunBytes = std::uint64_t{512} << 10;
+
+std::uint64_t bytes_of(const Piece& piece) { return static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes; }
+
+bool is_reduced(const Piece& piece) {
+  const dc_reduction_t& asked = piece.variable->reduction;
+  return volume(piece.box) > 0 && (asked.precision != DC_EXACT || asked.codec != DC_CODEC_NONE);
+}
 
 bool is_compressed(const Piece& piece) {
   if (piece.variable->reduction.codec == DC_CODEC_NONE || piece.box.ndims == 0) return false;
-  return has_own_chunk(piece) || static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes > kSmallBytes;
+  return volume(piece.box) > 0 && (has_own_chunk(piece) || bytes_of(piece) > kSmallBytes);
 }
 
 Box frame_of(const Box& brick, const Extents& chunk) {
@@ -88,61 +223,69 @@ Box frame_of(const Box& brick, const Extents& chunk) {
   return frame;
 }
 
-Properties properties_of(const Piece& piece, const Extents& chunk, const std::vector<Filter>& filters) {
-  Properties properties = dataset_properties();
-  const bool has_codec = piece.variable->reduction.codec != DC_CODEC_NONE;
-  if (is_compressed(piece) || has_own_chunk(piece) || (!has_codec && !filters.empty())) set_chunk(properties, piece, chunk);
-  if (!is_compressed(piece)) {
-    if (!has_codec) add_filters(properties, filters);
-    return properties;
-  }
-  const dc_reduction_t& reduction = piece.variable->reduction;
-  checked(H5Pset_shuffle(properties.id()), "set the shuffle filter");
-  const auto level = static_cast<unsigned>(reduction.level);
-  if (reduction.codec == DC_CODEC_DEFLATE)
-    checked(H5Pset_deflate(properties.id(), std::min(level, 9U)), "set the deflate filter");
-  else  // optional: this HDF5 need not have the filter, as it never runs it
-    checked(H5Pset_filter(properties.id(), codec::kZstdFilter, H5Z_FLAG_OPTIONAL, 1, &level), "set the zstd filter");
-  return properties;
+std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
+  const haddr_t offset = H5Dget_offset(dataset.id());
+  if (offset == HADDR_UNDEF) throw_hdf5_failure("find the place of", path);
+  return offset;
 }
 
 // Uses the names of the CF conventions where they exist, so that readers dequantize.
-void label(const Dataset& dataset, const Piece& piece, const Precision& precision, const manifest::DatasetEntry& entry) {
+void label(const Dataset& dataset, const Piece& piece, const Precision& precision, double largest_error) {
   const dc_reduction_t& asked = piece.variable->reduction;
   if (asked.precision == DC_EXACT) return;  // no attributes, so that h5diff finds no difference from an uncompressed dataset
   write_attribute(dataset.id(), "reduce", std::string(piece.variable->reduce));
   if (precision.overflows) return write_attribute(dataset.id(), "overflowed_float16", std::int32_t{1});
-  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error",
-                  *entry.largest_error);
+  write_attribute(dataset.id(), precision.kind == DC_ROUND_RELATIVE ? "largest_relative_error" : "largest_error", largest_error);
   if (precision.kind != DC_FLOAT16) return write_attribute(dataset.id(), "error_bound", asked.bound);
   write_attribute(dataset.id(), "scale_factor", precision.scaling.scale);
   write_attribute(dataset.id(), "add_offset", precision.scaling.offset);
 }
 
-bool is_reduced(const Piece& piece) {
-  return piece.variable->reduction.precision != DC_EXACT || piece.variable->reduction.codec != DC_CODEC_NONE;
-}
-
 }  // namespace
 
-Dataset ChunkWriter::write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
+Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
   const Precision precision = plan_precision(piece, lanes_.front().gathered, float16_scales_);
   const Type type = precision.kind == DC_FLOAT16 ? half_type() : type_of(*piece.variable);
   const Extents chunk = chunk_of(piece, memory_.codec_bytes());
-  Dataset dataset = create_dataset(file.id(), piece, type, properties_of(piece, chunk, filters_), file.links());
+  Dataset dataset = create(file, piece, type, chunk);
+  Summary summary;
+  if (goes_past_hdf5(piece))
+    write_runs(file.target(), offset_of(dataset, piece.path), piece, summary);
+  else
+    write_chunks({piece, precision, dataset, type, chunk}, summary);
+  summary.label(dataset.id());
+  summary.fill(entry, is_reduced(piece) && precision.kind != DC_EXACT);
+  if (!is_reduced(piece)) return dataset;  // a dataset without values keeps only the type of its reduction
   entry.reduce = piece.variable->reduce;
-  if (precision.kind != DC_EXACT) entry.largest_error = 0;
   if (precision.kind == DC_FLOAT16) {
     entry.scale = precision.scaling.scale;
     entry.offset = precision.scaling.offset;
   }
-  write_all({piece, precision, dataset, type, chunk, entry});
-  label(dataset, piece, precision, entry);
+  label(dataset, piece, precision, summary.error);
   return dataset;
 }
 
-void ChunkWriter::write_all(const ChunkTarget& target) {
-  BrickIndex index(target.chunk);
+// The dataset is contiguous in the file, so HDF5 would only pass the values through.
+void DatasetWriter::write_runs(WriteTarget& target, std::uint64_t offset, const Piece& piece, Summary& all) {
+  const std::uint64_t element_bytes = piece.variable->element_bytes;
+  const auto write_run = [&](const Box& box) {
+    const std::byte* values = elements_of(piece, box, lanes_.front().gathered);
+    for (auto left = static_cast<std::uint64_t>(volume(box)); left > 0;) {
+      const std::uint64_t room = kRunBytes - offset % kRunBytes;  // runs end at aligned offsets of the file
+      const std::uint64_t count = std::min((room + element_bytes - 1) / element_bytes, left);
+      const Summary run = summarize(*piece.variable, values, static_cast<std::size_t>(count));
+      target.write(offset, values, static_cast<std::size_t>(run.bytes), run.checksum);
+      all.add(run);
+      values += run.bytes;
+      offset += run.bytes;
+      left -= count;
+    }
+  };
+  if (in_place(piece, piece.box) != nullptr) return write_run(piece.box);
+  for_each_brick(piece.box, brick_extents(piece.box, piece.variable->element_bytes), write_run);
+}
+
+void DatasetWriter::write_chunks(const ChunkTarget& target, Summary& all) {
   const std::uint64_t chunk_bytes =
       static_cast<std::uint64_t>(volume(frame_of(target.piece.box, target.chunk))) * target.piece.variable->element_bytes;
   const std::size_t lanes = lanes_within(memory_.codec_bytes(), chunk_bytes, lanes_.size());
@@ -151,57 +294,36 @@ void ChunkWriter::write_all(const ChunkTarget& target) {
     workers_.run(filled, [&](std::size_t i) { prepare(lanes_[i], target); });
     for (std::size_t i = 0; i < filled; ++i) {
       put(lanes_[i], target);
-      note(lanes_[i], target, index);
+      all.add(lanes_[i].summary);
     }
     filled = 0;
   };
   for_each_brick(target.piece.box, target.chunk, [&](const Box& brick) {
-    lanes_[filled++].brick = brick;
+    lanes_[filled++].box = brick;
     if (filled == lanes) flush();
   });
   if (filled > 0) flush();
-  index.label(target.dataset, target.piece.box.ndims);
-  index.fill_range(target.entry);
 }
 
-void ChunkWriter::note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index) {
-  const auto bytes = static_cast<std::uint64_t>(volume(lane.brick)) * target.precision.element_bytes;
-  target.entry.checksum = codec::crc32_joined(target.entry.checksum, lane.checksum, bytes);
-  if (target.entry.largest_error) target.entry.largest_error = std::max(*target.entry.largest_error, lane.error);
-  if (has_order(target.piece.variable->type)) index.add(lane.range);
-}
-
-void ChunkWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
-  const auto count = static_cast<std::size_t>(volume(lane.brick));
-  lane.values = elements_of(target.piece, lane.brick, lane.gathered);
-  const BrickSummary summary = summarize(*target.piece.variable, lane.values, count);
-  lane.range = summary.range;
-  lane.checksum = summary.checksum;
-  lane.error = 0;
-  if (target.precision.kind != DC_EXACT) {
-    const std::size_t bytes = count * target.precision.element_bytes;
-    lane.changed.resize(std::max(lane.changed.size(), bytes));
-    lane.error = apply(target.precision, lane.values, count, lane.changed.data());
-    lane.values = lane.changed.data();
-    lane.checksum = codec::crc32(lane.values, bytes);
-  }
+void DatasetWriter::prepare(ChunkLane& lane, const ChunkTarget& target) const {
+  lane.load(target.piece, target.precision);
   if (!is_compressed(target.piece)) return;
-  const Box frame = frame_of(lane.brick, target.chunk);
+  const Box frame = frame_of(lane.box, target.chunk);
   fill_up(lane, frame, target.precision.element_bytes);
   encode(lane, target, frame);
 }
 
 // Adds zeros to a chunk that is cut off by the end of the dataset: last, so that they count in no error, range or checksum.
-void ChunkWriter::fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
-  if (lane.brick == frame) return;
+void DatasetWriter::fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes) {
+  if (lane.box == frame) return;
   const std::size_t bytes = static_cast<std::size_t>(volume(frame)) * element_bytes;
   lane.framed.resize(std::max(lane.framed.size(), bytes));
   std::fill_n(lane.framed.data(), bytes, std::byte{0});
-  copy_region({lane.framed.data(), frame}, {static_cast<const std::byte*>(lane.values), lane.brick}, lane.brick, element_bytes);
+  copy_region({lane.framed.data(), frame}, {static_cast<const std::byte*>(lane.values), lane.box}, lane.box, element_bytes);
   lane.values = lane.framed.data();
 }
 
-void ChunkWriter::encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const {
+void DatasetWriter::encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const {
   const dc_reduction_t& reduction = target.piece.variable->reduction;
   std::unique_ptr<codec::Encoder>& encoder = lane.encoders[{reduction.codec, reduction.level}];
   const codec::Codec codec = reduction.codec == DC_CODEC_DEFLATE ? codec::Codec::kDeflate : codec::Codec::kZstd;
@@ -210,83 +332,19 @@ void ChunkWriter::encode(ChunkLane& lane, const ChunkTarget& target, const Box& 
   lane.encoded = encoder->encode({lane.values, static_cast<std::size_t>(volume(frame)), target.precision.element_bytes, row});
 }
 
-void ChunkWriter::put(const ChunkLane& lane, const ChunkTarget& target) const {
-  if (!is_compressed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.brick, lane.values);
-  const std::size_t raw_bytes =
-      static_cast<std::size_t>(volume(frame_of(lane.brick, target.chunk))) * target.precision.element_bytes;
+void DatasetWriter::put(const ChunkLane& lane, const ChunkTarget& target) const {
+  if (!is_compressed(target.piece)) return write_box(target.dataset, target.piece, target.type, lane.box, lane.values);
+  const std::size_t raw_bytes = static_cast<std::size_t>(volume(frame_of(lane.box, target.chunk))) * target.precision.element_bytes;
   const bool smaller = lane.encoded.smaller;
   checked(H5Dwrite_chunk(target.dataset.id(), H5P_DEFAULT, smaller ? 0 : codec::kSkipFilters,
-                         start_of(target.piece.box, lane.brick).data(), smaller ? lane.encoded.bytes : raw_bytes,
+                         start_of(target.piece.box, lane.box).data(), smaller ? lane.encoded.bytes : raw_bytes,
                          smaller ? lane.encoded.data : lane.values),
           "write a chunk of", target.piece.path);
 }
 
-namespace {
-
-// Whether the host's byte order is that of the file, so that contiguous data can be written unconverted.
-constexpr bool kSameOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-// From this size on, the space of all values is preallocated at once.
-constexpr std::size_t kWorthReserving = std::size_t{1} << 20;
-
-std::uint64_t offset_of(const Dataset& dataset, const std::string& path) {
-  const haddr_t offset = H5Dget_offset(dataset.id());
-  if (offset == HADDR_UNDEF) throw_hdf5_failure("find the place of", path);
-  return offset;
-}
-
-}  // namespace
-
-Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry) {
-  if (volume(piece.box) > 0 && is_reduced(piece)) return reducer_.write(file, piece, entry);
-  const dc_variable_info_t& variable = *piece.variable;
-  // A dataset without values keeps only the type of its reduction.
-  const Type type = variable.reduction.precision == DC_FLOAT16 ? half_type() : type_of(variable);
-  const Extents extents = chunk_of(piece, memory_.codec_bytes());
-  Dataset dataset = create(file, piece, type, extents);
-  const bool direct = goes_past_hdf5(piece);
-  AlignedWriter out(file.target(), direct ? offset_of(dataset, piece.path) : 0);
-  BrickIndex index(extents);
-  for_each_brick(piece.box, extents, [&](const Box& brick) {
-    const BrickRange range = direct ? write_run(out, piece, brick, entry) : write_chunk(dataset, type, piece, brick, entry);
-    if (has_order(variable.type)) index.add(range);
-  });
-  out.flush();
-  index.label(dataset, piece.box.ndims);
-  index.fill_range(entry);
-  return dataset;
-}
-
-// The dataset is contiguous in the file and its bricks follow each other, so HDF5 would only pass them through.
-BrickRange DatasetWriter::write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& entry) {
-  const std::size_t element_bytes = piece.variable->element_bytes;
-  const std::byte* const values = elements_of(piece, brick, staging_);
-  const auto count = static_cast<std::size_t>(volume(brick));
-  BrickRange range = no_range();
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t part = std::min(std::max<std::size_t>(out.room() / element_bytes, 1), count - done);
-    const std::byte* const begin = values + done * element_bytes;
-    const BrickSummary summary = summarize(*piece.variable, begin, part);
-    range = merged(range, summary.range);
-    entry.checksum = codec::crc32_joined(entry.checksum, summary.checksum, part * element_bytes);
-    out.add(begin, part * element_bytes, summary.checksum);
-    done += part;
-  }
-  if (values == staging_.data()) out.flush();  // the next brick reuses the staging memory
-  return range;
-}
-
-BrickRange DatasetWriter::write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                                      manifest::DatasetEntry& entry) {
-  const std::byte* const values = elements_of(piece, brick, staging_);
-  const auto count = static_cast<std::size_t>(volume(brick));
-  const BrickSummary summary = summarize(*piece.variable, values, count);
-  entry.checksum = codec::crc32_joined(entry.checksum, summary.checksum, count * piece.variable->element_bytes);
-  write_box(dataset, piece, type, brick, values);
-  return summary.range;
-}
-
 bool DatasetWriter::chunked(const Piece& piece) const {
-  return (!filters_.empty() || has_own_chunk(piece)) && piece.box.ndims > 0 && volume(piece.box) > 0;
+  const bool wanted = piece.variable->reduction.codec == DC_CODEC_NONE ? !filters_.empty() : is_compressed(piece);
+  return (wanted || has_own_chunk(piece)) && piece.box.ndims > 0 && volume(piece.box) > 0;
 }
 
 bool DatasetWriter::goes_past_hdf5(const Piece& piece) const {
@@ -296,15 +354,17 @@ bool DatasetWriter::goes_past_hdf5(const Piece& piece) const {
 void DatasetWriter::reserve(Hdf5File& file, const std::vector<Piece>& pieces) const {
   std::uint64_t bytes = 0;
   for (const Piece& piece : pieces)
-    if (goes_past_hdf5(piece)) bytes += static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
+    if (goes_past_hdf5(piece)) bytes += bytes_of(piece);
   if (bytes >= kWorthReserving) file.target().reserve(bytes);
 }
 
-Dataset DatasetWriter::create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const {
-  if (!chunked(piece)) return create_dataset(file.id(), piece, type, file.contiguous(), file.links());
+Dataset DatasetWriter::create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& chunk) const {
+  if (!is_reduced(piece) && !chunked(piece)) return create_dataset(file.id(), piece, type, file.contiguous(), file.links());
   const Properties properties = dataset_properties();
-  set_chunk(properties, piece, brick);
-  add_filters(properties, filters_);
+  if (chunked(piece)) {
+    set_chunk(properties, piece, chunk);
+    set_filters(properties, piece.variable->reduction, filters_, is_compressed(piece));
+  }
   return create_dataset(file.id(), piece, type, properties, file.links());
 }
 

@@ -20,16 +20,45 @@
 #include "../file/handle.hpp"
 #include "../file/hdf5_file.hpp"
 #include "../file/new_dataset.hpp"
-#include "../file/write_target.hpp"
-#include "../layout/gather.hpp"
 #include "../layout/memory.hpp"
 #include "../layout/pieces.hpp"
-#include "brick_index.hpp"
 #include "codec/encoder.hpp"
 #include "manifest/entries.hpp"
 #include "precision.hpp"
 
 namespace damaris::hdf5 {
+
+// What the manifest says of the dataset before its values are read.
+manifest::DatasetEntry record_of(const Piece& piece);
+
+// What is known of values that follow each other.
+struct Summary {
+  double min = std::numeric_limits<double>::quiet_NaN(),
+         max = min;            // of the finite ones as the simulation wrote them; NaN if none are
+  double error = 0;            // the largest, if they are rounded
+  std::uint32_t checksum = 0;  // as stored, without those beyond the box
+  std::uint64_t bytes = 0;
+
+  // Of the values that follow.
+  void add(const Summary& next);
+  // Sets the properties of the values in `entry`.
+  void fill(manifest::DatasetEntry& entry, bool rounded) const;
+  // Writes the attribute value_range, unless there is no finite value.
+  void label(hid_t dataset) const;
+};
+// Of `count` values of the variable, in one pass. Threads: any; pure.
+Summary summarize(const dc_variable_info_t& variable, const void* values, std::size_t count);
+
+// A part of a piece that is written at once; reused, so that memory is allocated only for larger ones.
+struct Brick {
+  Box box;
+  const void* values = nullptr;  // as stored
+  Summary summary;
+  Staging gathered, changed;
+
+  // Provides the values of `box` and their summary. Threads: any.
+  void load(const Piece& piece, const Precision& precision);
+};
 
 // Runs a task in parallel; the caller takes part and waits.
 class Workers {
@@ -58,28 +87,26 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-// Writes a piece with a reduction.
-class ChunkWriter {
+class DatasetWriter {
  public:
-  // `filters`: HDF5's own, for pieces that are rounded but not compressed.
-  ChunkWriter(std::vector<Filter> filters, int threads, MemoryBound memory)
+  // Up to `threads` chunks are compressed at the same time, as far as `memory` allows.
+  DatasetWriter(std::vector<Filter> filters, int threads,
+                MemoryBound memory = MemoryBound(static_cast<std::uint64_t>(preset_of("memory"))))
       : filters_(std::move(filters)), memory_(memory), workers_(threads), lanes_(static_cast<std::size_t>(workers_.threads())) {}
 
+  // Preallocates the space of all values that bypass HDF5.
+  void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
+
   // Creates the dataset and its parent groups, writes all parts and the attributes of reduction and range, and fills `entry`. Throws
-  // Failure, or Refused for values that cannot be stored as declared.
-  Dataset write(const Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
+  // Failure, or Refused before anything of it is in the file. The caller may add attributes.
+  Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:
-  // The state of one worker for one chunk; reused, so that memory is allocated only for larger chunks.
-  struct ChunkLane {
-    Staging gathered, changed, framed;
+  // The state of one worker for one chunk.
+  struct ChunkLane : Brick {
+    Staging framed;
     std::map<std::pair<dc_codec, int>, std::unique_ptr<codec::Encoder>> encoders;
-    Box brick;
-    const void* values = nullptr;
     codec::Encoded encoded;
-    BrickRange range = {};
-    std::uint32_t checksum = 0;  // of the values as stored, without those beyond the box
-    double error = 0;
   };
   // The dataset being written.
   struct ChunkTarget {
@@ -88,49 +115,23 @@ class ChunkWriter {
     const Dataset& dataset;
     const Type& type;
     Extents chunk;
-    manifest::DatasetEntry& entry;
   };
 
+  bool chunked(const Piece& piece) const;
+  bool goes_past_hdf5(const Piece& piece) const;
+  Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& chunk) const;
+  void write_runs(WriteTarget& target, std::uint64_t offset, const Piece& piece, Summary& all);
+  void write_chunks(const ChunkTarget& target, Summary& all);
   void prepare(ChunkLane& lane, const ChunkTarget& target) const;
+  static void fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes);
   void encode(ChunkLane& lane, const ChunkTarget& target, const Box& frame) const;
   void put(const ChunkLane& lane, const ChunkTarget& target) const;
-  static void fill_up(ChunkLane& lane, const Box& frame, std::size_t element_bytes);
-  static void note(const ChunkLane& lane, const ChunkTarget& target, BrickIndex& index);
-  void write_all(const ChunkTarget& target);
 
   std::vector<Filter> filters_;
   MemoryBound memory_;
   Float16Scales float16_scales_;
   Workers workers_;
   std::vector<ChunkLane> lanes_;
-};
-
-class DatasetWriter {
- public:
-  // Up to `threads` chunks of reduced variables are compressed at the same time, as far as `memory` allows.
-  DatasetWriter(std::vector<Filter> filters, int threads,
-                MemoryBound memory = MemoryBound(static_cast<std::uint64_t>(preset_of("memory"))))
-      : filters_(std::move(filters)), memory_(memory), reducer_(filters_, threads, memory) {}
-
-  // Preallocates the space of all values that will be written unreduced.
-  void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
-
-  // Creates the dataset and its parent groups, writes all parts and the index of its values, and fills `entry`. Throws Failure, or Refused
-  // before anything of it is in the file. The caller may add attributes.
-  Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
-
- private:
-  bool chunked(const Piece& piece) const;
-  bool goes_past_hdf5(const Piece& piece) const;
-  Dataset create(const Hdf5File& file, const Piece& piece, const Type& type, const Extents& brick) const;
-  BrickRange write_run(AlignedWriter& out, const Piece& piece, const Box& brick, manifest::DatasetEntry& entry);
-  BrickRange write_chunk(const Dataset& dataset, const Type& type, const Piece& piece, const Box& brick,
-                         manifest::DatasetEntry& entry);
-
-  std::vector<Filter> filters_;
-  MemoryBound memory_;
-  Staging staging_;
-  ChunkWriter reducer_;
 };
 
 }  // namespace damaris::hdf5

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "../layout/gather.hpp"
+#include "../layout/pieces.hpp"
 #include "codec/rounding.hpp"
 
 namespace damaris::hdf5 {

@@ -22,28 +22,6 @@ void check_block_checksum(const dc_dataset_t& block) {
                            "spill=\"...\", faulty?");
 }
 
-manifest::DatasetEntry record_of(const Piece& piece) {
-  manifest::DatasetEntry entry;
-  entry.path = piece.path;
-  entry.variable = piece.variable->path;
-  entry.has_position = piece.has_position;
-  entry.box = piece.box;
-  const dc_dataset_t& first = *piece.parts.front().block;
-  if (piece.variable->has_global != 0) entry.global.assign(first.global, first.global + piece.variable->ndims);
-  if (!piece.joined && !piece.stacked) {
-    entry.source = first.source;
-    entry.block = first.block;
-  }
-  if (piece.joined) entry.lowest_source = lowest_source(piece);
-  if (piece.stacked)
-    for (const Part& part : piece.parts) {
-      entry.sources.push_back(part.block->source);
-      entry.blocks.push_back(part.block->block);
-    }
-  entry.raw_bytes = static_cast<std::uint64_t>(volume(piece.box)) * piece.variable->element_bytes;
-  return entry;
-}
-
 }  // namespace
 
 void check_block_checksums(const dc_step_t& step) {
@@ -69,12 +47,19 @@ bool StepFile::write_more(const dc_step_t& step, const std::function<void(const 
   }
   const std::size_t first = next_;
   for (std::uint64_t bytes = 0; next_ < pieces_.size() && bytes < kBytesPerCall; ++next_) {
-    manifest::DatasetEntry one = record_of(pieces_[next_]);
+    const Piece& piece = pieces_[next_];
+    manifest::DatasetEntry one = record_of(piece);
     bytes += one.raw_bytes;
     try {
-      write(pieces_[next_], step, one);
+      observe_pieces(&piece, 1, *piece.variable, step.step, [&] {
+        Dataset dataset = writer_.write(file_, piece, one);
+        label_dataset(dataset, piece, step.step, time_of(step));
+        one.stored_bytes = H5Dget_storage_size(dataset.id());
+        dataset.close("write the dataset", piece.path);
+        file_.check();
+      });
     } catch (const Refused& refused) {
-      for (const Part& part : pieces_[next_].parts) check_block_checksum(*part.block);  // values that changed are not the program's
+      for (const Part& part : piece.parts) check_block_checksum(*part.block);  // values that changed are not the program's
       refuse(refused);
       continue;
     }
@@ -94,16 +79,6 @@ void StepFile::check_values(const dc_step_t& step, std::size_t first) {
     if (due[i] || is_last) check_block_checksum(step.datasets[i]);
     shown_[i] = shown_[i] || due[i];
   }
-}
-
-void StepFile::write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry) {
-  observe_pieces(&piece, 1, *piece.variable, step.step, [&] {
-    Dataset dataset = writer_.write(file_, piece, entry);
-    label_dataset(dataset, piece, step);
-    entry.stored_bytes = H5Dget_storage_size(dataset.id());
-    dataset.close("write the dataset", piece.path);
-    file_.check();
-  });
 }
 
 manifest::FileEntry StepFile::publish(bool overwrite) {

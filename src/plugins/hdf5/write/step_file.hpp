@@ -43,7 +43,6 @@ class StepFile {
 
  private:
   void check_values(const dc_step_t& step, std::size_t first);
-  void write(const Piece& piece, const dc_step_t& step, manifest::DatasetEntry& entry);
 
   const dc_host_t& host_;
   DatasetWriter& writer_;

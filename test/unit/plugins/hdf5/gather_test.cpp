@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "plugins/hdf5/layout/gather.hpp"
+#include "plugins/hdf5/layout/pieces.hpp"
 
 using namespace damaris;
 using namespace damaris::hdf5;

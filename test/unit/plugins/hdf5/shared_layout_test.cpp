@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -179,13 +180,13 @@ TEST_CASE("a message that does not reach another server is an error in the log, 
 }
 
 TEST_CASE("the range and the largest error of one dataset of several servers are those of all their values") {
-  Found all;
-  merge(all, {});
-  CHECK_FALSE(all.min);
-  for (const Found& one : {Found{1, 2, 0.5}, Found{}, Found{-1, 1, 0.25}, Found{0, 3, 0.75}}) merge(all, one);
+  Summary all;
+  all.add({});
+  CHECK(std::isnan(all.min));
+  for (const Summary& one : {Summary{1, 2, 0.5}, Summary{}, Summary{-1, 1, 0.25}, Summary{0, 3, 0.75}}) all.add(one);
   CHECK(all.min == -1);
   CHECK(all.max == 3);
-  CHECK(all.largest_error == 0.75);
+  CHECK(all.error == 0.75);
 }
 
 TEST_CASE("a placed variable is one dataset of the declared extents, the lower source wins and the rest are holes") {

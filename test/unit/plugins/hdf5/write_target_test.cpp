@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
-#include "plugins/hdf5/file/write_target.hpp"
+#include "plugins/hdf5/file/hdf5_file.hpp"
 #include "support/temp_folder.hpp"
 
 using damaris::hdf5::WriteTarget;
@@ -126,17 +126,13 @@ TEST_CASE("bytes from several places of memory arrive in order, and the checksum
     target.write_back_early();
     const std::string head(start, 'h');
     if (start > 0) target.write(Kind::metadata, 0, head.data(), head.size());
-    damaris::hdf5::AlignedWriter out(target, start);
     std::string expected = head;
     for (int run = 0; run < 40; ++run) {
       const std::byte* data = memory.data() + random() % (1 << 20);
-      for (std::size_t left = random() % (2 << 20), part = 0; left > 0; left -= part, data += part) {
-        part = std::min<std::size_t>(run % 3 == 0 ? left : out.room(), left);
-        out.add(data, part, damaris::codec::crc32(data, part));
-        expected.append(reinterpret_cast<const char*>(data), part);
-      }
+      const std::size_t size = random() % (2 << 20);
+      target.write(expected.size(), data, size, damaris::codec::crc32(data, size));
+      expected.append(reinterpret_cast<const char*>(data), size);
     }
-    out.flush();
     REQUIRE(target.error() == 0);
     REQUIRE(read(target, 0, expected.size()) == expected);
     std::uint32_t checksum = 0;
