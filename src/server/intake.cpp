@@ -10,6 +10,7 @@ namespace {
 
 // A private copy of a block header, which all checks and the view use.
 struct Copy {
+  const shm::BlockHeader* header;  // for its lists, and what else is read once
   std::uint64_t size_bytes, data_bytes;
   std::int64_t step;
   std::uint32_t magic, state, variable;
@@ -19,45 +20,50 @@ struct Copy {
 };
 
 Copy copy_of(const shm::BlockHeader& h) {
-  return {h.size_bytes.load(std::memory_order_relaxed),
-          h.data_bytes,
-          h.step,
-          h.magic,
-          static_cast<std::uint32_t>(shm::state_of(h)),
-          h.variable,
-          h.source,
-          h.block,
-          {h.ndims, h.flags},
+  return {&h,           h.size_bytes.load(std::memory_order_relaxed),
+          h.data_bytes, h.step,
+          h.magic,      static_cast<std::uint32_t>(shm::state_of(h)),
+          h.variable,   h.source,
+          h.block,      {h.ndims, h.flags},
           h.checksum};
 }
 
-bool place_is_sound(const shm::LaneSpan& span, std::uint64_t offset) {
-  return offset % shm::kLine == 0 && offset >= span.arena_offset &&
-         offset - span.arena_offset <= span.arena_bytes - sizeof(shm::BlockHeader);
-}
-
-// The client may have abandoned the read before the server dequeued it.
-bool is_handed_over(std::uint32_t state, shm::BlockState expected) {
-  const bool given_up = expected == shm::BlockState::requested && state == static_cast<std::uint32_t>(shm::BlockState::abandoned);
-  return given_up || state == static_cast<std::uint32_t>(expected);
-}
-
-std::string fault_of_block(const Copy& copy, const shm::LaneSpan& span, const shm::Message& message, shm::BlockState expected) {
-  const std::uint64_t room = span.arena_offset + span.arena_bytes - message.block_offset;
-  if (copy.magic != shm::kBlockMagic || !is_handed_over(copy.state, expected)) return "it was not published";
+// Copies the header of the message's block. Returns "" or what is wrong with it.
+std::string copy_header(const shm::Region& region, const shm::LaneSpan& span, const shm::Message& message, shm::BlockState expected,
+                        Copy& copy) {
+  const std::uint64_t offset = message.block_offset;
+  if (offset % shm::kLine != 0 || offset < span.arena_offset ||
+      offset - span.arena_offset > span.arena_bytes - sizeof(shm::BlockHeader))
+    return "it lies outside the client's arena";
+  copy = copy_of(*reinterpret_cast<const shm::BlockHeader*>(region.at(offset)));
+  const bool is_request = expected == shm::BlockState::requested;
+  // The client may have abandoned the read before the server dequeued it.
+  const bool is_abandoned = is_request && copy.state == static_cast<std::uint32_t>(shm::BlockState::abandoned);
+  const bool is_published = is_abandoned || copy.state == static_cast<std::uint32_t>(expected);
+  if (copy.magic != shm::kBlockMagic || !is_published) return "it was not published";
   if (!copy.form.is_valid()) return "invalid block header";
+  const std::uint64_t room = span.arena_offset + span.arena_bytes - offset;
   if (copy.size_bytes < shm::header_bytes(copy.form) || copy.size_bytes > room) return "its size is invalid";
   const std::uint64_t inside = copy.size_bytes - shm::header_bytes(copy.form);
   if (copy.data_bytes > inside) return "its size is invalid";
-  if (expected == shm::BlockState::requested && shm::request_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
+  if (is_request && shm::request_bytes(copy.data_bytes) > inside) return "it has no room for an answer";
   return "";
 }
 
-std::string fault_of_labels(const Copy& copy, const shm::Message& message, std::int32_t source, const VariableInfos& infos) {
+// Of an invalid block, sets only the variable, if there is one.
+std::string fill_labels(const Copy& copy, std::int64_t step, std::int32_t source, const VariableInfos& infos,
+                        dc_dataset_t& dataset) {
   if (copy.variable >= infos.all().size()) return format("there is no variable {}", copy.variable);
-  if (copy.step != message.step || copy.source != source || copy.block < 0)
-    return "its step, source or block differ from its message";
-  if (copy.form.ndims != infos.all()[copy.variable].ndims) return "its dimensions are not those of the layout";
+  dataset.variable = &infos.all()[copy.variable];
+  if (copy.step != step || copy.source != source || copy.block < 0) return "its step, source or block differ from its message";
+  if (copy.form.ndims != dataset.variable->ndims) return "its dimensions are not those of the layout";
+  dataset.step = copy.step;
+  dataset.source = copy.source;
+  dataset.block = copy.block;
+  dataset.has_position = copy.form.has(shm::kHasPosition) ? 1 : 0;
+  dataset.bytes = copy.data_bytes;
+  dataset.has_checksum = copy.form.has(shm::kHasChecksum) ? 1 : 0;
+  dataset.checksum = copy.checksum;
   return "";
 }
 
@@ -65,10 +71,10 @@ std::string fault_of_labels(const Copy& copy, const shm::Message& message, std::
 enum class Holds { all, interior };
 
 // Checks that extents times element size equal the bytes, ghost zones lie inside, and positions are not negative.
-std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_dataset_t& dataset, Holds holds = Holds::all) {
+std::string fill_lists(const Copy& copy, dc_dataset_t& dataset, Holds holds = Holds::all) {
   std::uint64_t bytes = dataset.variable->element_bytes;
   const shm::Form form = copy.form;
-  const shm::Lists lists(header, form);
+  const shm::Lists lists(*copy.header, form);
   for (int d = 0; d < form.ndims; ++d) {
     const std::int64_t extent = dataset.extents[d] = lists.extents()[d];
     if (extent < 0) return "its extents are invalid";
@@ -84,19 +90,6 @@ std::string fill_lists(const shm::BlockHeader& header, const Copy& copy, dc_data
     if (has_both && dataset.position[d] + interior > dataset.global[d]) return "it reaches beyond its global array";
   }
   return bytes == copy.data_bytes ? "" : "its size does not match its extents";
-}
-
-dc_dataset_t labels_of(const Copy& copy, const VariableInfos& infos) {
-  dc_dataset_t dataset = {};
-  dataset.variable = &infos.all()[copy.variable];
-  dataset.step = copy.step;
-  dataset.source = copy.source;
-  dataset.block = copy.block;
-  dataset.has_position = copy.form.has(shm::kHasPosition) ? 1 : 0;
-  dataset.bytes = copy.data_bytes;
-  dataset.has_checksum = copy.form.has(shm::kHasChecksum) ? 1 : 0;
-  dataset.checksum = copy.checksum;
-  return dataset;
 }
 
 void take_place(const dc_dataset_t& dataset, dc_read_t& read) {
@@ -160,35 +153,28 @@ VariableInfos::VariableInfos(const model::Model& model) {
 Intake check_block(const shm::Region& region, const shm::LaneSpan& span, std::int32_t source, const shm::Message& message,
                    const VariableInfos& infos) {
   Intake intake;
-  if (!place_is_sound(span, message.block_offset)) {
-    intake.fault = "it lies outside the client's arena";
-    return intake;
-  }
-  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
-  const Copy copy = copy_of(header);
-  intake.fault = fault_of_block(copy, span, message, shm::BlockState::published);
-  if (intake.fault.empty()) intake.fault = fault_of_labels(copy, message, source, infos);
-  if (copy.magic == shm::kBlockMagic && copy.variable < infos.all().size()) intake.dataset.variable = &infos.all()[copy.variable];
+  Copy copy = {};
+  intake.fault = copy_header(region, span, message, shm::BlockState::published, copy);
+  const bool has_header = copy.magic == shm::kBlockMagic;
+  const std::string labels = has_header ? fill_labels(copy, message.step, source, infos, intake.dataset) : "";
+  if (intake.fault.empty()) intake.fault = labels;
   if (!intake.fault.empty()) return intake;
-  intake.dataset = labels_of(copy, infos);
   intake.dataset.data = region.at(message.block_offset + shm::header_bytes(copy.form));
   intake.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
-  intake.fault = fill_lists(header, copy, intake.dataset);
+  intake.fault = fill_lists(copy, intake.dataset);
   return intake;
 }
 
 Intake check_spilled(const shm::BlockHeader& header, const SpilledBlock& place, const VariableInfos& infos) {
   Intake intake;
   const Copy copy = copy_of(header);
-  shm::Message message = {};
-  message.step = copy.step;
   const bool is_valid = copy.step >= 0 && copy.step <= shm::kHighestStep && copy.source >= 0 && copy.form.is_valid();
-  intake.fault = is_valid ? fault_of_labels(copy, message, copy.source, infos) : "its step, source or lists are invalid";
+  intake.fault =
+      is_valid ? fill_labels(copy, copy.step, copy.source, infos, intake.dataset) : "its step, source or lists are invalid";
   if (!intake.fault.empty()) return intake;
-  intake.dataset = labels_of(copy, infos);
   intake.dataset.data = place.data();
   intake.block.spilled = place;
-  intake.fault = fill_lists(header, copy, intake.dataset);
+  intake.fault = fill_lists(copy, intake.dataset);
   return intake;
 }
 
@@ -196,14 +182,9 @@ AppendedBlock check_append(const shm::Region& region, const shm::LaneSpan& span,
                            std::size_t logs) {
   constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 62;
   AppendedBlock append;
-  if (!place_is_sound(span, message.block_offset)) {
-    append.fault = "it lies outside the client's arena";
-    return append;
-  }
-  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
-  const Copy copy = copy_of(header);
-  append.offset = static_cast<std::uint64_t>(header.first_list);
-  append.fault = fault_of_block(copy, span, message, shm::BlockState::published);
+  Copy copy = {};
+  append.fault = copy_header(region, span, message, shm::BlockState::published, copy);
+  if (copy.header != nullptr) append.offset = static_cast<std::uint64_t>(copy.header->first_list);
   if (append.fault.empty() && !copy.form.is_append()) append.fault = "it is none of a log";
   if (append.fault.empty() && copy.variable >= logs) append.fault = format("there is no log {}", copy.variable);
   if (append.fault.empty() && (copy.source != source || copy.data_bytes == 0 || append.offset > kMostOffset))
@@ -221,14 +202,10 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
   ReadRequest asked;
   const bool of_step = message.kind == shm::MessageKind::read;
   asked.last_step = message.kind == shm::MessageKind::last_step;
-  if (!place_is_sound(span, message.block_offset)) {
-    asked.fault = "it lies outside the client's arena";
-    return asked;
-  }
-  const auto& header = *reinterpret_cast<const shm::BlockHeader*>(region.at(message.block_offset));
-  const Copy copy = copy_of(header);
-  asked.fault = fault_of_block(copy, span, message, shm::BlockState::requested);
-  if (asked.fault.empty() && of_step) asked.fault = fault_of_labels(copy, message, source, infos);
+  Copy copy = {};
+  dc_dataset_t dataset = {};
+  asked.fault = copy_header(region, span, message, shm::BlockState::requested, copy);
+  if (asked.fault.empty() && of_step) asked.fault = fill_labels(copy, message.step, source, infos, dataset);
   if (!asked.fault.empty()) return asked;
   asked.block = {static_cast<std::uint32_t>(span.arena), message.block_offset, copy.size_bytes};
   asked.read.data = const_cast<std::byte*>(region.at(message.block_offset + shm::header_bytes(copy.form)));
@@ -241,8 +218,7 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
     return asked;
   }
   if (!of_step) return asked;
-  dc_dataset_t dataset = labels_of(copy, infos);
-  asked.fault = fill_lists(header, copy, dataset, Holds::interior);
+  asked.fault = fill_lists(copy, dataset, Holds::interior);
   take_place(dataset, asked.read);
   return asked;
 }

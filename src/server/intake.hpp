@@ -28,7 +28,7 @@ class VariableInfos {
 
 struct Intake {
   std::string fault;          // "" if the block is valid
-  dc_dataset_t dataset = {};  // of an invalid block: only the variable, if its header names one, else nullptr
+  dc_dataset_t dataset = {};  // of an invalid block only the variable counts, which its header may name, or nullptr
   HeldBlock block;
 };
 

@@ -77,7 +77,7 @@ bool IntakeSide::rests(const Member& member) const {
   return signals_.queued(member) >= kMostQueuedSignals || ledger_.has_unprocessed(member.last_step, kMostQueuedSteps);
 }
 
-bool IntakeSide::drain_lanes(bool even_resting) {
+bool IntakeSide::drain(bool even_resting) {
   bool worked = false;
   for (Member& member : roster_.members()) {
     if (member.presence != Member::Presence::attached || (!even_resting && rests(member))) continue;
@@ -302,7 +302,7 @@ void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
   // Drains what the lanes hold now; bounded, because a client may keep sending.
-  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain_lanes(true); --passes) {
+  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain(true); --passes) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)

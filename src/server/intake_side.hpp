@@ -41,7 +41,7 @@ class IntakeSide {
   // Ids of the admitted clients, ascending.
   std::vector<std::int32_t> ids() const;
   // Each returns whether something was done.
-  bool drain() { return drain_lanes(false); }
+  bool drain(bool even_resting = false);
   bool watch_clients();
   bool check_signals() { return signals_.check(); }
   bool deliver_mail() { return roster_.deliver(); }
@@ -92,7 +92,6 @@ class IntakeSide {
   bool leaves_appends() const noexcept { return logs_.leaves(); }
 
  private:
-  bool drain_lanes(bool even_resting);
   bool rests(const Member& member) const;
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);

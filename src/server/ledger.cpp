@@ -10,14 +10,16 @@
 
 namespace damaris::server {
 
-bool Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
-  if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second) return false;
+std::string Step::add(const dc_dataset_t& dataset, const HeldBlock& block) {
+  if (!keys_.emplace(dataset.variable->id, dataset.source, dataset.block).second)
+    return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,
+                  dataset.source, dataset.step);
   sources_.insert(dataset.source);
   blocks_.push_back(block);
   blocks_.back().arrival = datasets_.size();
   datasets_.push_back(dataset);
   sorted_ = false;
-  return true;
+  return "";
 }
 
 bool Step::has(const dc_dataset_t& dataset) const {
@@ -167,7 +169,8 @@ Ledger::Ledger(shm::Region& region, std::uint64_t most_spilled_bytes) : region_(
 }
 
 void Ledger::hold(const HeldBlock& block) {
-  if (held_offsets_[block.arena].insert(block.offset).second) held_bytes_[block.arena] += block.size_bytes;
+  if (block.spilled.record == nullptr && held_offsets_[block.arena].insert(block.offset).second)
+    held_bytes_[block.arena] += block.size_bytes;
 }
 
 bool Ledger::holds(const dc_dataset_t& dataset) const {
@@ -181,7 +184,7 @@ bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
 }
 
 void Ledger::hold_refused(std::int64_t step, const HeldBlock& block) {
-  if (block.spilled.record == nullptr) hold(block);
+  hold(block);
   open(step).hold_refused(block);
 }
 
@@ -231,13 +234,9 @@ Step* Ledger::find(std::int64_t step) {
 }
 
 std::string Ledger::add(const dc_dataset_t& dataset, const HeldBlock& block) {
-  Step& step = open(dataset.step);
-  if (step.add(dataset, block)) {
-    if (block.spilled.record == nullptr) hold(block);
-    return "";
-  }
-  return format("'{}' block {} of client {} came twice in step {}; the first one counts", dataset.variable->path, dataset.block,
-                dataset.source, dataset.step);
+  std::string fault = open(dataset.step).add(dataset, block);
+  if (fault.empty()) hold(block);
+  return fault;
 }
 
 Step* Ledger::next_to_complete(std::int64_t frontier) {

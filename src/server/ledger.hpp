@@ -69,8 +69,8 @@ class Step {
   explicit Step(std::int64_t step) : step_(step) {}
   std::int64_t step() const noexcept { return step_; }
 
-  // Returns false, with nothing changed, if (variable, source, block) is already recorded.
-  bool add(const dc_dataset_t& dataset, const HeldBlock& block);
+  // Returns "", or, with nothing changed, that (variable, source, block) is already recorded.
+  std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
   bool has_source(std::int32_t source) const { return sources_.count(source) != 0; }
   void set_time(double time) noexcept { has_time_ = true, time_ = time; }
   bool has_time() const noexcept { return has_time_; }
@@ -176,7 +176,7 @@ class Ledger {
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
   bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }
-  // Holds a block that belongs to no step, until it is released or answered.
+  // Holds a block of the region until it is released or answered.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
   // Ends the hold of a requested block and marks it as answered: its client releases it after reading.

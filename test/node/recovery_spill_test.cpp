@@ -56,7 +56,7 @@ TEST_CASE("a block is a copy of a spilled one only if it has the same shape, pla
   server::HeldBlock spilled;
   spilled.spilled.record = record;
   server::Step step(0);
-  REQUIRE(step.add(tile, spilled));
+  REQUIRE(step.add(tile, spilled).empty());
   CHECK(step.has_spilled(tile));
   dc_dataset_t other = tile;
   const float others[6] = {1, 1, 1, 1, 1, 2};
