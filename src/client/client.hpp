@@ -129,7 +129,8 @@ class Client {
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_type(const Variable& variable, dc_type type) const;
-  void require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const;
+  // Opens the step. Returns the notice why nothing is copied, or DC_OK.
+  int begin_block(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
   // Returns nullptr and sets `notice` if back-pressure refuses the write.
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice);

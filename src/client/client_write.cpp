@@ -46,13 +46,6 @@ void Client::require_block(const Variable& variable, std::int32_t block) const {
   if (block < 0) throw Error(DC_E_ARGUMENT, format("block {} of '{}' is negative; blocks count from 0", block, name_of(variable)));
 }
 
-// Checks that do not depend on the step, made before the step is opened, because opening it ends the previous step.
-void Client::require_arguments(const Variable& variable, std::int32_t block, const void* data, dc_type type) const {
-  if (block < 0) require_block(variable, block);
-  if (data == nullptr && !shapes_.parameters_changed()) require_data(variable, data);
-  require_type(variable, type);
-}
-
 void Client::require_type(const Variable& variable, dc_type type) const {
   if (type != DC_ANY && type != variable.type) refuse_type(declared_, variable, type);
 }
@@ -244,15 +237,24 @@ void Client::publish(Writer& writer, shm::BlockHeader* block, std::int64_t step,
   writer.woke_server = half;
 }
 
+// First checks what does not depend on the step, because opening it ends the previous one.
+inline __attribute__((always_inline)) int Client::begin_block(Writer& writer, const Variable& variable, std::int64_t step,
+                                                              std::int32_t block, const Source& source) {
+  if (block < 0) require_block(variable, block);
+  if (source.data == nullptr && !shapes_.parameters_changed()) require_data(variable, source.data);
+  require_type(variable, source.type);
+  const auto wanted = [&] { return Wanted{writer, variable, block, source}; };
+  open_step_to_write(step, wanted);
+  if (const int notice = notice_for(variable, step); notice != DC_OK) return notice;
+  begin_to_write(step, wanted);
+  return DC_OK;
+}
+
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const void* data) {
   __builtin_prefetch(&variable + 1);  // most programs write their variables in the order of the XML
   Writer& writer = own_writer();
-  require_arguments(variable, block, data, DC_ANY);
-  const auto wanted = [&] { return Wanted{writer, variable, block, Source{data}}; };
-  open_step_to_write(step, wanted);
-  int notice = notice_for(variable, step);
+  int notice = begin_block(writer, variable, step, block, Source{data});
   if (notice != DC_OK) return notice;
-  begin_to_write(step, wanted);
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
@@ -264,12 +266,8 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
 
 int Client::write(Variable& variable, std::int64_t step, std::int32_t block, const Source& source) {
   Writer& writer = own_writer();
-  require_arguments(variable, block, source.data, source.type);
-  const auto wanted = [&] { return Wanted{writer, variable, block, source}; };
-  open_step_to_write(step, wanted);
-  int notice = notice_for(variable, step);
+  int notice = begin_block(writer, variable, step, block, source);
   if (notice != DC_OK) return notice;
-  begin_to_write(step, wanted);
   check_source(declared_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
   if (header == nullptr) return refuse(writer, variable, notice);
