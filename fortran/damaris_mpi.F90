@@ -17,7 +17,7 @@ module damaris_mpi
   !   config        path of the XML, readable by every rank with the same content.
   !   comm          integer (use mpi) or type(MPI_Comm) (use mpi_f08), as clients_comm; stays the caller's.
   !   clients_comm  gets the communicator of all clients, which the simulation uses in place of `comm`. MPI_COMM_NULL on a server,
-  !                 and after an error except df_e_version.
+  !                 and after an error.
   !   is_client     .false. on a server, where the call returns when all clients have finalized and their data are durable; the
   !                 server then only has to call MPI_Finalize. .true. on a client and after an error of the start.
   !   Owns          the caller may free clients_comm, the library never does; valid until MPI_Finalize, also after df_finalize.
@@ -27,8 +27,7 @@ module damaris_mpi
   !   Errors        when a rank cannot start, the same error on every rank of `comm`: df_e_config, df_e_config_mismatch,
   !                 df_e_placement, df_e_region_in_use, df_e_stale_region, df_e_shm, df_e_timeout, df_e_no_output, df_e_plugin; no
   !                 rank is client or server then. On the calling rank alone df_e_no_mpi before MPI_Init and after MPI_Finalize,
-  !                 df_e_argument for `comm`, df_e_already_initialized, and df_e_version when the program uses another MPI than
-  !                 Damaris was built with. On a server, after all clients have finalized, the first failure of the run: df_e_io,
+  !                 df_e_argument for `comm`, and df_e_already_initialized. On a server, after all clients have finalized, the first failure of the run: df_e_io,
   !                 df_e_plugin, df_e_client_lost, df_e_timeout, df_e_duplicate, df_e_shape, df_e_stopped. See damaris_mpi.h.
   !                 Without ierr such a failure stops the program, too; rank 0 of `comm` alone tells an error that all have.
   interface df_mpi_initialize

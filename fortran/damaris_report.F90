@@ -46,7 +46,7 @@ contains
   ! Whether an error of the start may be of this rank alone; the others are the same on all ranks.
   logical function may_be_own(code)
     integer(c_int), intent(in) :: code
-    may_be_own = any(code == [df_e_no_mpi, df_e_argument, df_e_version, df_e_already_initialized, df_e_forked])
+    may_be_own = any(code == [df_e_no_mpi, df_e_argument, df_e_already_initialized, df_e_forked])
   end function
 
   ! With status 1. Not by error stop, which adds a backtrace of this library to the sentence.

@@ -30,7 +30,7 @@ extern "C" {
  *   clients     gets the communicator of the clients of all nodes, in the order of their ranks in `world`, which the simulation uses in
  *               place of `world`. The id of a client is its rank there. MPI_COMM_NULL on a server and after an error.
  *   is_client   gets 1 on a client and after an error of the start, 0 on a server, also after an error of the run. When a server returns,
- *               it only has to call MPI_Finalize. `*clients` and `*is_client` keep their values after DC_E_VERSION for another MPI.
+ *               it only has to call MPI_Finalize.
  *   Owns        the caller may free `*clients`, the library never does; valid until MPI_Finalize, also after dc_finalize.
  *   Collective  over `world`.
  *   Threads     a server makes its MPI calls and runs its plugins on the calling thread. While it serves, SIGTERM makes it store
@@ -43,8 +43,7 @@ extern "C" {
  *               DC_E_STALE_REGION, DC_E_SHM, DC_E_TIMEOUT, DC_E_NO_OUTPUT, DC_E_PLUGIN or the code of a plugin's init, DC_E_ARGUMENT for a
  *               null pointer, DC_E_ALREADY_INITIALIZED.
  *               On the calling rank alone, before anything collective: DC_E_NO_MPI before MPI_Init and after MPI_Finalize, DC_E_ARGUMENT
- *               for `world`, DC_E_VERSION when the program uses another MPI than Damaris was built with, DC_E_ALREADY_INITIALIZED for a
- *               second start under MPI, DC_E_FORKED.
+ *               for `world`, DC_E_ALREADY_INITIALIZED for a second start under MPI, DC_E_FORKED.
  *               On a server, after all clients have finalized, the first failure of the run: DC_E_IO or DC_E_PLUGIN (or the code of a
  *               plugin), DC_E_CLIENT_LOST, DC_E_TIMEOUT when not all clients attached, DC_E_DUPLICATE for a block that came twice,
  *               DC_E_SHAPE for a block that was refused as damaged, DC_E_STOPPED after SIGTERM, DC_E_MEMORY, DC_E_INTERNAL. */

@@ -15,7 +15,7 @@ namespace damaris {
 //   config      path of the XML file, readable by every rank with the same content.
 //   world       MPI_COMM_WORLD or a part of it, not an inter-communicator; the caller keeps it.
 //   clients     gets the communicator of all clients, which the simulation uses in place of `world`. MPI_COMM_NULL on a server and after an
-//               error, except after DC_E_VERSION for another MPI, when it keeps its value.
+//               error.
 //   Owns        the caller may free `clients`, the library never does; valid until MPI_Finalize, also after the session.
 //   Collective  over `world`.
 //   Threads     the thread that may call MPI; a server serves, and runs its plugins, on it.

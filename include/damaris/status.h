@@ -44,7 +44,7 @@ typedef enum dc_code {
   DC_E_PLACEMENT = -202,       /* more dedicated cores than a node has ranks */
   DC_E_STALE_REGION = -203,    /* a dead server left a region with data that are not stored */
   DC_E_REGION_IN_USE = -204,   /* a living server, or client of a dead one, of the same user uses this region */
-  DC_E_VERSION = -205,         /* client and server, or host and plugin, differ in their ABI, or program and library in their MPI */
+  DC_E_VERSION = -205,         /* client and server, or host and plugin, differ in their ABI */
 
   /* Resource: give more memory, or output less. */
   DC_E_TOO_LARGE = -300,           /* one block is larger than the client's share of the buffer */

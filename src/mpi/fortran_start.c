@@ -4,16 +4,9 @@
  */
 #include <damaris/damaris_mpi.h>
 
-/* library_check.cpp */
-int damaris_mpi_require_our_mpi(void);
-
 int damaris_mpi_initialize_fortran(const char* config, MPI_Fint world, MPI_Fint* clients, int* is_client) {
   MPI_Comm clients_comm = MPI_COMM_NULL;
-  int code = damaris_mpi_require_our_mpi(); /* before converting a handle, which aborts under another MPI */
-  *clients = 0;
-  *is_client = 1;
-  if (code < 0) return code;
-  code = dc_mpi_initialize(config, MPI_Comm_f2c(world), &clients_comm, is_client);
+  const int code = dc_mpi_initialize(config, MPI_Comm_f2c(world), &clients_comm, is_client);
   *clients = MPI_Comm_c2f(clients_comm);
   return code;
 }

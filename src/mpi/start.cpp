@@ -23,7 +23,6 @@
 #include "core/model/json.hpp"
 #include "core/shm/dead_regions.hpp"
 #include "mpi/coordinator.hpp"
-#include "mpi/library_check.hpp"
 #include "mpi/mpi_call.hpp"
 #include "mpi/pinning.hpp"
 #include "mpi/placement.hpp"
@@ -328,7 +327,6 @@ Started start(const char* config, MPI_Comm given, const MPI_Comm* clients, const
 }
 
 int initialize(const char* config, MPI_Comm given, MPI_Comm* clients, int* is_client) {
-  require_our_mpi();
   if (clients != nullptr) *clients = MPI_COMM_NULL;
   if (is_client != nullptr) *is_client = 1;
   const SignalGuard process_guard;  // on a server rank, for the whole run
