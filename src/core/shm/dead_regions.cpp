@@ -1,7 +1,6 @@
 #include "core/shm/dead_regions.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,23 +57,12 @@ FoundRegion inspect(const std::string& name) {
   return found;
 }
 
-// Why a region cannot be read, as far as is known without reading it.
+// Whether a region that cannot be read may hold data of a dead server.
 enum class Obstacle {
-  in_use,         // a process uses it, or it is not a file of this user, or it is gone
-  unfinished,     // its server died while creating it: it cannot contain data
-  other_version,  // it may be intact
-  limit,          // a resource limit of this process: it may be intact
-  unopened,       // out of descriptors or memory: its server may be alive
-  damaged,
+  in_use,      // a process uses it, or it is not a file of this user, or it is gone
+  unfinished,  // its server died while creating it: it cannot contain data
+  unreadable,  // damaged, of another version, or beyond a limit of this process: it may be intact
 };
-
-bool fits_in_memory(int descriptor, off_t bytes) noexcept {
-  const auto length = static_cast<std::size_t>(bytes);
-  void* address = bytes == 0 ? nullptr : ::mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor, 0);
-  if (address == MAP_FAILED) return false;
-  if (address != nullptr) ::munmap(address, length);
-  return true;
-}
 
 Obstacle obstacle_in(int descriptor) noexcept {
   struct stat info = {};
@@ -82,20 +70,13 @@ Obstacle obstacle_in(int descriptor) noexcept {
   held.l_type = F_WRLCK;  // of any part
   if (::fstat(descriptor, &info) != 0 || (info.st_mode & 077) != 0) return Obstacle::in_use;
   if (::fcntl(descriptor, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK) return Obstacle::in_use;
-  struct {
-    std::uint64_t magic = 0;
-    std::uint32_t abi = 0, header_bytes = 0;
-  } start;
-  if (::pread(descriptor, &start, sizeof start, 0) >= 0 && start.magic == 0) return Obstacle::unfinished;
-  if (start.magic != kMagic) return Obstacle::damaged;
-  if (start.abi != kAbi || start.header_bytes != sizeof(RegionHeader)) return Obstacle::other_version;
-  return fits_in_memory(descriptor, info.st_size) ? Obstacle::damaged : Obstacle::limit;
+  std::uint64_t magic = 0;
+  return ::pread(descriptor, &magic, sizeof magic, 0) >= 0 && magic == 0 ? Obstacle::unfinished : Obstacle::unreadable;
 }
 
-Obstacle obstacle_of(const std::string& name, const std::exception& error) {
-  if (dynamic_cast<const LimitReached*>(&error) != nullptr) return Obstacle::unopened;
+Obstacle obstacle_of(const std::string& name) {
   const int descriptor = open_own("/dev/shm" + name, O_RDWR);
-  if (descriptor < 0) return is_limit(errno) ? Obstacle::unopened : Obstacle::in_use;
+  if (descriptor < 0) return is_limit(errno) ? Obstacle::unreadable : Obstacle::in_use;
   const Obstacle obstacle = obstacle_in(descriptor);
   ::close(descriptor);
   return obstacle;
@@ -116,29 +97,20 @@ bool remove_unused(const std::string& name) {
   return is_ours;
 }
 
-// Never suggests removing a region that may be intact.
-std::string sentence_of(const std::string& name, Obstacle obstacle, const std::string& why) {
-  if (obstacle == Obstacle::unopened)
-    return format(
-        "the region {} cannot be looked at, and may be a dead server's with blocks that were never stored: {}; raise the "
-        "limit (ulimit -n, ulimit -v)",
-        name, why);
-  std::string rest = "raise the limit of memory (ulimit -v)";
-  if (obstacle == Obstacle::other_version) rest = format("recover it with the Damaris that made it: 'damaris recover {}'", name);
-  if (obstacle == Obstacle::damaged) rest = format("remove it with 'rm /dev/shm{}'", name);
-  return format("no process uses the region {} any more, and it may hold blocks that were never stored, but {}; {}", name, why,
-                rest);
+std::string unreadable_text(const std::string& name, const std::string& why) {
+  return format(
+      "the region {} may hold blocks of a dead server that were never stored, and cannot be read: {}; recover it with the Damaris "
+      "that made it and enough memory and open files (ulimit -v, ulimit -n): 'damaris recover {}'; if it is damaged, 'rm "
+      "/dev/shm{}' gives up what it holds",
+      name, why, name, name);
 }
 
-void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::exception& error) {
-  const std::string why = error.what();
-  const Obstacle obstacle = obstacle_of(name, error);
+void clear_unreadable(const std::string& name, model::StalePolicy policy, const std::string& why) {
+  const Obstacle obstacle = obstacle_of(name);
   if (obstacle == Obstacle::in_use) return log_line(LogLevel::debug, why);
-  if (obstacle == Obstacle::unopened) throw Error(DC_E_SHM, sentence_of(name, obstacle, why));
   const bool unfinished = obstacle == Obstacle::unfinished;
   if (!unfinished && policy != model::StalePolicy::discard)
-    throw Error(DC_E_STALE_REGION,
-                sentence_of(name, obstacle, why) + ", or set <buffer stale=\"discard\"> to give up what it holds");
+    throw Error(DC_E_STALE_REGION, unreadable_text(name, why) + ", as <buffer stale=\"discard\"> does");
   if (remove_unused(name))
     log_line(LogLevel::warning, unfinished ? format("removed the region {} that a server left unfinished", name)
                                            : format("removed the region {} with what it may hold: {}", name, why));
@@ -195,7 +167,7 @@ void clear(const std::string& name, model::StalePolicy policy, const Recover& re
   try {
     found = inspect(name);
   } catch (const std::exception& error) {
-    return clear_unreadable(name, policy, error);
+    return clear_unreadable(name, policy, error.what());
   }
   clear_if_dead(found, policy, recover);
 }
@@ -207,9 +179,7 @@ std::vector<FoundRegion> inspect_all(const std::vector<std::string>& names, std:
     } catch (const std::exception& error) {  // being created, another user's, or of another version
       log_line(LogLevel::debug, error.what());
       if (unread == nullptr) continue;
-      const Obstacle obstacle = obstacle_of(name, error);
-      if (obstacle != Obstacle::in_use && obstacle != Obstacle::unfinished)
-        unread->push_back({name, sentence_of(name, obstacle, error.what())});
+      if (obstacle_of(name) == Obstacle::unreadable) unread->push_back({name, unreadable_text(name, error.what())});
     }
   return regions;
 }

@@ -36,7 +36,7 @@ struct FoundRegion {
   bool holds_data() const { return unreleased_blocks > 0 || lost.has_value(); }
 };
 
-// A region that no process uses any more and that cannot be read; it may hold data.
+// A region that cannot be read, and may hold data of a dead server.
 struct UnreadRegion {
   std::string name, why;  // why: a message with the region's name and the remedy
 };
@@ -62,10 +62,10 @@ using Recover = std::function<void(const std::string& region)>;
 //   their storage may still have to record what it has stored.
 // - None while a client of it lives, which may still publish: one with data is then an error unless `policy` is discard, any other stays,
 //   and the log names both.
-// - Others, and damaged regions or regions of another version that no process has open: according to `policy`.
+// - Others, and regions that cannot be read and that no process has open: according to `policy`.
 // Throws Error(DC_E_STALE_REGION) with the region and the remedy, if `policy` is refuse or there is no `recover`; what `recover` throws;
 // Error(DC_E_REGION_IN_USE) with the process, for data and a living client, or with the region, if another process holds it;
-// Error(DC_E_SHM) if /dev/shm cannot be listed, or a region cannot be opened for lack of descriptors or memory.
+// Error(DC_E_SHM) if /dev/shm cannot be listed.
 void clear_dead_regions(const RunKey& key, model::StalePolicy policy, const Recover& recover = {});
 
 // Logs the regions of dead servers of the same simulation and job with another output location; they do not block a start.

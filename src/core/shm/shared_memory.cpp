@@ -110,12 +110,6 @@ Error not_opened(const std::string& name, int error) {
   return Error(DC_E_SHM, format("cannot open the region {}: {}", name, why_not_own(kFolder + name, error)));
 }
 
-[[noreturn]] void throw_not_opened(const std::string& name, int error) {
-  const Error why = not_opened(name, error);
-  if (is_limit(error)) throw LimitReached(why.code(), why.sentence());
-  throw why;
-}
-
 }  // namespace
 
 bool is_limit(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
@@ -151,11 +145,11 @@ SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, 
 SharedMemory SharedMemory::open(const std::string& name, std::uint64_t least_bytes) {
   SharedMemory memory;
   memory.take_descriptor(open_closed_in_forks(kFolder + name, O_RDWR));
-  if (memory.descriptor_ < 0) throw_not_opened(name, errno);
+  if (memory.descriptor_ < 0) throw not_opened(name, errno);
   memory.name_ = name;
   Object object;
   const auto open = [&] { object = Object(ipc::open_only, name.c_str(), ipc::read_write); };
-  if (const int failure = errno_of(open); failure != 0) throw_not_opened(name, failure);
+  if (const int failure = errno_of(open); failure != 0) throw not_opened(name, failure);
   struct stat info = {};
   if (::fstat(handle_of(object), &info) != 0 || !memory.identity_.is(info))
     throw Error(DC_E_SHM, format("another file has taken the place of the region {}: not attaching to it", name));

@@ -24,12 +24,6 @@ namespace damaris::shm {
 // True if the errno means that the process has run out of open files or memory.
 bool is_limit(int error) noexcept;
 
-// A resource limit of this process prevents checking whether an object is intact, or its server alive.
-class LimitReached : public Error {
- public:
-  using Error::Error;
-};
-
 // Whose death the kernel tells by the lock on which part: the server, each client (kClientParts + slot), a process that recovers or removes
 // the region of a dead server.
 inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1, kTakeoverPart = std::uint64_t{1} << 32;
