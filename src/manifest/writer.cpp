@@ -96,10 +96,6 @@ ManifestWriter::ManifestWriter(const dc_host_t& host, const WriterOptions& optio
                  " belongs to the same job, and has ended: this is a later run; processes of one run must be attached at the same "
                  "time");
     find_earlier_files(options);
-    views_ = options.make_views([this](const ViewEntry& view, std::uint64_t shown, const std::function<void()>& then) {
-      log_->append(view_record(view, shown));
-      then();
-    });
   } catch (const Failure& failure) {
     undo_start();
     throw Error(DC_E_NO_OUTPUT, failure.what());
@@ -162,8 +158,9 @@ void ManifestWriter::record(StepEntry& step) {
     } catch (const Failure& failure) {
       log(1, std::string("files of earlier runs stay: ") + failure.what());
     }
-  if (host_.server_index == 0) views_->manifest_changed();
 }
+
+void ManifestWriter::record(const ViewEntry& view, std::uint64_t shown) { log_->append(view_record(view, shown)); }
 
 // What this server has stored and logged in earlier runs. From the first file of this run on, readers leave it out.
 void ManifestWriter::replace_earlier_runs() {
@@ -192,8 +189,6 @@ void ManifestWriter::remove_files_of_others() {
   for (const LogName& name : logs)
     if (name.generation < log_name_.generation) ::unlink(path_of(name).c_str());
 }
-
-Views::Work ManifestWriter::work() { return views_->work(); }
 
 // Whether this server is the one that ends the run. Under MPI that is server 0: all steps are recorded by now, and it waits for the last
 // records of the others. Else it is the last one to end; of two that end at once both may be: what they do then has the same result.
@@ -231,10 +226,10 @@ bool ManifestWriter::leaves_no_trace(bool leaves_steps) const {
   return is_alone && is_new_ && !has_recorded_ && !leaves_steps && host_.lost_count == 0 && host_.never_attached == 0;
 }
 
-void ManifestWriter::finish(bool leaves_steps) {
+void ManifestWriter::finish(bool leaves_steps, const std::function<void()>& finish_views) {
   if (leaves_no_trace(leaves_steps)) return undo_start();
   if (!leaves_steps) record_end();
-  if (run_.apart || existing_ == Existing::recover || host_.server_index == 0) end_run();
+  if (run_.apart || existing_ == Existing::recover || host_.server_index == 0) end_run(finish_views);
   log_->end();
 }
 
@@ -247,7 +242,7 @@ void ManifestWriter::record_end() {
     }
 }
 
-void ManifestWriter::end_run() {
+void ManifestWriter::end_run(const std::function<void()>& finish_views) {
   {
     const StartLock lock(names_, kStartWait);  // a process that starts may store files with the names of those that are removed
     const bool ends = ends_run();
@@ -255,7 +250,7 @@ void ManifestWriter::end_run() {
     lock.forget(run_.identity);
     if (!ends) return;
   }
-  views_->finish();
+  finish_views();
   try {
     write_list();
   } catch (const std::exception& failure) {

@@ -1,7 +1,6 @@
-// Keeps the log of this server, and what belongs to it: the files of earlier runs that this run replaces, the forecast of a full disk, and
-// the interface to the views of the whole run.
+// Keeps the log of this server, and what belongs to it: the files of earlier runs that this run replaces, the forecast of a full disk.
 // Used by: the hdf5 plugin, on the server's work thread.
-// Before it: storage.hpp. After it: log.hpp, run_views.hpp.
+// Before it: storage.hpp. After it: log.hpp.
 #pragma once
 
 #include <damaris/plugin.h>
@@ -20,29 +19,11 @@
 
 namespace damaris::manifest {
 
-// A storage's views, which show a run as a whole and follow its manifest. A view combines only variables that all runs declare alike.
-class Views {
- public:
-  enum class Work { none, more, later };
-
-  virtual ~Views() = default;
-  // Records were added to the manifest.
-  virtual void manifest_changed() = 0;
-  // Performs a piece of background work; `later`: there is more, but it would take too much of the server's time now.
-  virtual Work work() = 0;
-  // This server's last update. Throws damaris::Error(DC_E_IO); the previous views stay.
-  virtual void finish() = 0;
-};
-
-// Records a new view in the manifest, and then puts it in place.
-using RecordView = std::function<void(const ViewEntry&, std::uint64_t shown, const std::function<void()>& put_in_place)>;
-
 struct WriterOptions {
   Existing existing = Existing::automatic;
   bool owns_files = true;  // else another server creates the files to which this one contributes
   // Gets the names of this server's files of earlier runs; may refuse to start by throwing.
   std::function<void(const std::vector<std::string>& names)> check_earlier;
-  std::function<std::unique_ptr<Views>(const RecordView&)> make_views;
 };
 
 class ManifestWriter {
@@ -63,11 +44,11 @@ class ManifestWriter {
   void record(StepEntry& step);
   // A recovery could not store a step, and leaves it to another one.
   void leave_step() { has_left_step_ = true; }
-  // Background work: updates the views.
-  Views::Work work();
-  // After the last step. `leaves_steps`: some were left to recovery, so the log does not say that this server has ended.
-  // Throws Failure if the end cannot be recorded, damaris::Error if the views cannot be written.
-  void finish(bool leaves_steps);
+  // Records a new view of the run.
+  void record(const ViewEntry& view, std::uint64_t shown);
+  // After the last step. `leaves_steps`: some were left to recovery, so the log does not say that this server has ended. Calls
+  // `finish_views` where this server ends the run. Throws Failure if the end cannot be recorded, and what `finish_views` throws.
+  void finish(bool leaves_steps, const std::function<void()>& finish_views);
 
  private:
   void undo_start() noexcept;
@@ -78,7 +59,7 @@ class ManifestWriter {
   void forecast(StepEntry& step);
   void record_end();
   bool ends_run() const;
-  void end_run();
+  void end_run(const std::function<void()>& finish_views);
   bool leaves_no_trace(bool leaves_steps) const;
   void write_list() const;
   std::string path_of(const LogName& log) const { return names_.folder() + "/" + log.of(names_.stem()); }
@@ -93,7 +74,6 @@ class ManifestWriter {
   bool began_ = false;         // the run
   bool is_new_ = false;        // this process made the log
   bool has_recorded_ = false;  // a step
-  std::unique_ptr<Views> views_;
   DiskForecast forecast_;
   bool replaced_ = false, has_left_step_ = false;
   std::set<std::string> of_this_run_;  // files that this server had stored before it came back

@@ -88,10 +88,10 @@ int on_passed(void* state, std::int64_t step) {
 
 int on_idle(void* state) {
   State& mine = *static_cast<State*>(state);
-  manifest::Views::Work work = manifest::Views::Work::none;
+  RunViews::Work work = RunViews::Work::none;
   const int code = guarded(mine.host, [&] { work = mine.storage.work(); });
-  if (code != DC_OK || work == manifest::Views::Work::none) return code;
-  return work == manifest::Views::Work::more ? DC_AGAIN : DC_WAIT;
+  if (code != DC_OK || work == RunViews::Work::none) return code;
+  return work == RunViews::Work::more ? DC_AGAIN : DC_WAIT;
 }
 
 int finalize(void* state) {

@@ -62,16 +62,14 @@ Storage::Storage(const dc_host_t& host)
   const manifest::FileNames own(settings_.basename, host.host_name, host.server_index);
   manifest::check_can_write(own);
   clean_up(host, own);
-  const auto make_views = [this](const manifest::RecordView& enter) {
-    const std::uint64_t bytes = MemoryBound(settings_.memory_bytes).views_bytes();
-    return std::make_unique<RunViews>(host_, names_.of_run(""), bytes, Instant::clock::now, enter,
-                                      settings_.existing == manifest::Existing::recover);
-  };
+  const auto record_view = [this](const manifest::ViewEntry& view, std::uint64_t shown) { manifest_->record(view, shown); };
+  views_ = std::make_unique<RunViews>(host_, names_.of_run(""), MemoryBound(settings_.memory_bytes).views_bytes(),
+                                      Instant::clock::now, record_view, settings_.existing == manifest::Existing::recover);
   const auto check_earlier = [this](const std::vector<std::string>& earlier) {
     check_earlier_files(host_, settings_, names_, earlier);
   };
   const bool owns_files = settings_.files == Files::per_server || group_of(host, settings_).leader() == host.server_index;
-  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, owns_files, check_earlier, make_views}, names_);
+  manifest_.emplace(host, manifest::WriterOptions{settings_.existing, owns_files, check_earlier}, names_);
   if (!settings_.restart.empty()) {
     restart_.emplace(settings_.restart, continues_ ? manifest_->generation() : manifest::Manifest::kAll);
     restart_->report_to([this](const std::string& line) { log(1, line); });
@@ -114,6 +112,7 @@ int Storage::store(const dc_step_t& step) {
     if (current.state == State::writing && !write(step)) return DC_AGAIN;
     recording = Clock::now();
     manifest_->record(current.record);
+    if (host_.server_index == 0) views_->manifest_changed();
   } catch (const SharedFailure& failure) {
     return failed(step, failure, failure.agreed());
   } catch (const Failure& failure) {
@@ -129,9 +128,11 @@ int Storage::store(const dc_step_t& step) {
   return end();
 }
 
-manifest::Views::Work Storage::work() { return manifest_->work(); }
+RunViews::Work Storage::work() { return views_->work(); }
 
-void Storage::finish() { manifest_->finish(leaves_steps()); }
+void Storage::finish() {
+  manifest_->finish(leaves_steps(), [this] { views_->finish(); });
+}
 
 // Returns false while another server has the turn to write. Begins anew after a failure.
 bool Storage::begin(const dc_step_t& step, Instant now) {

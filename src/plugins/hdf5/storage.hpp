@@ -18,6 +18,7 @@
 #include "schedule/write_schedule.hpp"
 #include "settings/settings.hpp"
 #include "shared/shared_files.hpp"
+#include "views/run_views.hpp"
 #include "write/dataset_writer.hpp"
 #include "write/step_file.hpp"
 
@@ -38,7 +39,7 @@ class Storage {
   // No further step up to `step` will be passed to store().
   void passed(std::int64_t step);
   // Performs a piece of background work.
-  manifest::Views::Work work();
+  RunViews::Work work();
   // Call after the last step. Throws Failure if the manifest is incomplete, damaris::Error if the views are.
   void finish();
   // Fills a client's block with data of an earlier run. Throws damaris::Error.
@@ -92,6 +93,7 @@ class Storage {
   manifest::FileNames names_;
   DatasetWriter writer_;
   std::optional<manifest::ManifestWriter> manifest_;  // created after the folder was checked
+  std::unique_ptr<RunViews> views_;
   std::optional<RestartReader> restart_;
   bool continues_ = false;               // restart="..." is the basename of this run
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files

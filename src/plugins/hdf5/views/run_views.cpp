@@ -48,15 +48,14 @@ std::string lagging(const ViewPlace& place, const std::string& what_is_missing, 
 
 }  // namespace
 
-RunViews::RunViews(const dc_host_t& host, const std::string& basename, std::uint64_t memory_bytes, Now now,
-                   manifest::RecordView record_view, bool died)
+RunViews::RunViews(const dc_host_t& host, const std::string& basename, std::uint64_t memory_bytes, Now now, RecordView record_view,
+                   bool died)
     : host_(host),
       manifest_(basename, manifest::Manifest::kAll, true),
-      place_{
-          manifest_.folder(), manifest_.stem(), host.host_name,
-          [this, record_view = std::move(record_view)](const manifest::ViewEntry& view, const std::function<void()>& put_in_place) {
-            record_view ? record_view(view, manifest_.records_of_last_run(), put_in_place) : put_in_place();
-          }},
+      place_{manifest_.folder(), manifest_.stem(), host.host_name,
+             [this, record_view = std::move(record_view)](const manifest::ViewEntry& view) {
+               if (record_view) record_view(view, manifest_.records_of_last_run());
+             }},
       memory_bytes_(memory_bytes),
       has_xdmf_(can_name(place_.stem)),
       died_(died),

@@ -13,31 +13,34 @@
 #include "core/base/clock.hpp"
 #include "global_view.hpp"
 #include "manifest/manifest.hpp"
-#include "manifest/writer.hpp"
 #include "master_file.hpp"
 #include "view_place.hpp"
 
 namespace damaris::hdf5 {
 
 // A view is always rewritten as a whole, so its cost grows with the run; it is written in pieces, so that no client has to wait for it.
-class RunViews : public manifest::Views {
+class RunViews {
  public:
+  enum class Work { none, more, later };
   using Now = Clock::time_point (*)();
+  // Records a new view, which shows so many records. Throws Failure: then it is not put in place.
+  using RecordView = std::function<void(const manifest::ViewEntry&, std::uint64_t shown)>;
 
   // `basename`: of the run; the views are next to its files. Removes incomplete views of killed servers of this
   // host. `host` must outlive this object. When the manifest outgrows `memory_bytes`, a warning is logged and the views show only the steps
   // up to then. `record_view` records each view in the manifest. `died`: this is a recovery of the run, which has not come to its end.
   RunViews(const dc_host_t& host, const std::string& basename, std::uint64_t memory_bytes, Now now = Clock::now,
-           manifest::RecordView record_view = {}, bool died = false);
+           RecordView record_view = {}, bool died = false);
 
-  void manifest_changed() override { due_ = true; }
+  // Records were added to the manifest.
+  void manifest_changed() { due_ = true; }
   // Writes a piece of the views if they lag behind the manifest; returns `later` while the last update took more than 5 % of the time since
   // then. A failure is logged, and retried after the next change of the manifest: the step itself is stored.
-  Work work() override;
+  Work work();
 
   // This server's last update: the views show the whole manifest, even if other servers add to it and finish at the same time. Throws
   // damaris::Error(DC_E_IO); the previous views stay.
-  void finish() override;
+  void finish();
 
  private:
   // The views being written.

@@ -165,11 +165,12 @@ std::string ViewPlace::temporary_path(const char* suffix) const {
 
 void put_in_place(OutputFile& view, const ViewPlace& place) {
   view.sync();
-  const auto publish = [&] { view.publish(true); };
-  if (!place.record_view) return publish();
-  const std::string name = std::filesystem::path(view.final_path()).filename().string();
-  const manifest::FileSum sum = manifest::sum_of_file(view.temporary_path());
-  place.record_view({name, sum.bytes, sum.checksum}, publish);
+  if (place.record_view) {
+    const std::string name = std::filesystem::path(view.final_path()).filename().string();
+    const manifest::FileSum sum = manifest::sum_of_file(view.temporary_path());
+    place.record_view({name, sum.bytes, sum.checksum});
+  }
+  view.publish(true);
 }
 
 void remove_leftovers(const ViewPlace& place) {

@@ -45,8 +45,8 @@ struct ViewPlace {
   std::string folder;  // absolute
   std::string stem;    // last part of the basename
   std::string host;    // this host: makes names of temporary files unique among nodes
-  // Records a view in the manifest and then puts it in place, before another process can put its own. Throws Failure. Empty: not recorded.
-  std::function<void(const manifest::ViewEntry&, const std::function<void()>& put_in_place)> record_view = {};
+  // Records a view in the manifest, before it is put in place. Throws Failure. Empty: not recorded.
+  std::function<void(const manifest::ViewEntry&)> record_view = {};
 
   std::string final_path(const char* suffix) const { return folder + "/" + stem + suffix; }
   // The prefix of the temporary name: hidden, with the process id.
