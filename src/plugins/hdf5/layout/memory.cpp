@@ -1,13 +1,9 @@
 #include "memory.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
-
-#include "core/base/failure.hpp"
 
 namespace damaris::hdf5 {
 namespace {
@@ -30,15 +26,6 @@ Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint6
 std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, std::size_t most) {
   const std::uint64_t each = std::max<std::uint64_t>(chunk_bytes * kCopiesOfChunk, 1);
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(codec_bytes / each, 1, most));
-}
-
-void require_memory_for_file(const std::string& path) {
-  constexpr std::size_t kEnough = std::size_t{16} << 20;
-  void* tried = ::mmap(nullptr, kEnough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (tried == MAP_FAILED)
-    throw Failure("cannot open " + path + ": less than 16 MiB of memory are left (see ulimit -v, and the memory of the job)",
-                  ENOMEM);
-  ::munmap(tried, kEnough);
 }
 
 std::uint64_t resident_bytes() {

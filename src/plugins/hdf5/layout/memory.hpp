@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "core/base/box.hpp"
 
@@ -33,9 +32,6 @@ constexpr std::uint64_t kCopiesOfChunk = 5;
 Extents cut_to(Extents extents, int ndims, std::size_t element_bytes, std::uint64_t codec_bytes);
 // The number of chunks that may be compressed at the same time: 1 to `most`.
 std::size_t lanes_within(std::uint64_t codec_bytes, std::uint64_t chunk_bytes, std::size_t most);
-
-// HDF5 crashes on a failed allocation, so this throws Failure with ENOMEM if too little memory is available to open a file.
-void require_memory_for_file(const std::string& path);
 
 // The anonymous resident memory of the process, in bytes; 0 if unknown.
 std::uint64_t resident_bytes();

@@ -1,19 +1,12 @@
 // How large a chunk may be, and how many are compressed at a time.
 #include "plugins/hdf5/layout/memory.hpp"
 
-#include <sys/resource.h>
-
 #include <catch2/catch.hpp>
-
-#include <cerrno>
-
-#include "core/base/failure.hpp"
 
 using damaris::Extents;
 using damaris::hdf5::cut_to;
 using damaris::hdf5::kCopiesOfChunk;
 using damaris::hdf5::lanes_within;
-using damaris::hdf5::require_memory_for_file;
 
 TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatever follows its last one") {
   const Extents extents = {8, 4, 7, 9};
@@ -23,24 +16,6 @@ TEST_CASE("a chunk that is too large is halved in its slowest dimensions, whatev
   CHECK(cut_to(extents, 2, 8, 1) == Extents{1, 1, 7, 9});
   CHECK(cut_to({8, 4, 0}, 2, 8, 2 * 8 * kCopiesOfChunk) == Extents{1, 2, 0});
 }
-
-#ifndef __SANITIZE_ADDRESS__  // which cannot live within limits
-TEST_CASE("a file is not opened if HDF5 would run out of memory with it") {
-  require_memory_for_file("a.h5");
-  struct rlimit before = {};
-  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
-  const rlimit none = {1 << 20, before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_AS, &none) == 0);
-  int error = 0;
-  try {
-    require_memory_for_file("a.h5");
-  } catch (const damaris::Failure& failure) {
-    error = failure.system_error();
-  }
-  ::setrlimit(RLIMIT_AS, &before);
-  CHECK(error == ENOMEM);
-}
-#endif
 
 TEST_CASE("as many chunks are compressed at a time as the memory holds, at least one") {
   CHECK(lanes_within(1000 * kCopiesOfChunk, 100, 20) == 10);
