@@ -27,8 +27,9 @@ module damaris_mpi
   !   Errors        when a rank cannot start, the same error on every rank of `comm`: df_e_config, df_e_config_mismatch,
   !                 df_e_placement, df_e_region_in_use, df_e_stale_region, df_e_shm, df_e_timeout, df_e_no_output, df_e_plugin; no
   !                 rank is client or server then. On the calling rank alone df_e_no_mpi before MPI_Init and after MPI_Finalize,
-  !                 df_e_argument for `comm`, and df_e_already_initialized. On a server, after all clients have finalized, the first failure of the run: df_e_io,
-  !                 df_e_plugin, df_e_client_lost, df_e_timeout, df_e_duplicate, df_e_shape, df_e_stopped. See damaris_mpi.h.
+  !                 df_e_argument for `comm`, and df_e_already_initialized. On a server, after all clients have finalized, the first
+  !                 failure of the run: df_e_io, df_e_plugin, df_e_client_lost, df_e_timeout, df_e_duplicate, df_e_shape,
+  !                 df_e_stopped. See damaris_mpi.h.
   !                 Without ierr such a failure stops the program, too; rank 0 of `comm` alone tells an error that all have.
   interface df_mpi_initialize
     module procedure initialize_integer

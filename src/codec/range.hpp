@@ -1,6 +1,6 @@
 // The range and checksum of values, computed in one pass, so that uncached memory is read only once.
 // Used by: the server's work thread and its workers.
-// Before it: values as the simulation wrote them. After it: scalings, the manifest, the index of the dataset, the write.
+// Before it: values as the simulation wrote them. After it: scalings, the manifest, the write.
 #pragma once
 
 #include <algorithm>

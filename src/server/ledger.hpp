@@ -176,7 +176,7 @@ class Ledger {
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
   bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }
-  // Holds a block of the region until it is released or answered.
+  // Holds a block of the region until it is released or answered; nothing to do for a spilled one.
   void hold(const HeldBlock& block);
   void release(const HeldBlock& block);
   // Ends the hold of a requested block and marks it as answered: its client releases it after reading.

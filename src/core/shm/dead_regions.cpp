@@ -22,6 +22,9 @@
 namespace damaris::shm {
 namespace {
 
+// The process has run out of open files or memory.
+bool is_limit(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
 // Matches any job, because a resubmitted simulation runs as another job.
 std::vector<std::string> names_of_any_job(const RunKey& key) {
   const std::size_t user = user_prefix().size();
@@ -114,6 +117,8 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
   if (remove_unused(name))
     log_line(LogLevel::warning, unfinished ? format("removed the region {} that a server left unfinished", name)
                                            : format("removed the region {} with what it may hold: {}", name, why));
+  else
+    log_line(LogLevel::warning, format("the region {} stays: {}", name, why));
 }
 
 // Removing or recovering the region would lose what the client publishes afterwards.

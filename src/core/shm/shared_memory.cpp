@@ -112,8 +112,6 @@ Error not_opened(const std::string& name, int error) {
 
 }  // namespace
 
-bool is_limit(int error) noexcept { return error == EMFILE || error == ENFILE || error == ENOMEM; }
-
 SharedMemory::SharedMemory() = default;
 
 SharedMemory SharedMemory::create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes) {

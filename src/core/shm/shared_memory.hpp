@@ -21,9 +21,6 @@ class mapped_region;
 
 namespace damaris::shm {
 
-// True if the errno means that the process has run out of open files or memory.
-bool is_limit(int error) noexcept;
-
 // Whose death the kernel tells by the lock on which part: the server, each client (kClientParts + slot), a process that recovers or removes
 // the region of a dead server.
 inline constexpr std::uint64_t kServerPart = 0, kClientParts = 1, kTakeoverPart = std::uint64_t{1} << 32;

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
-#include "../file/new_dataset.hpp"
-#include "../layout/memory.hpp"
 #include "codec/checksum.hpp"
 #include "codec/range.hpp"
 
@@ -268,9 +267,10 @@ Dataset DatasetWriter::write(Hdf5File& file, const Piece& piece, manifest::Datas
 // The dataset is contiguous in the file, so HDF5 would only pass the values through.
 void DatasetWriter::write_runs(WriteTarget& target, std::uint64_t offset, const Piece& piece, Summary& all) {
   const std::uint64_t element_bytes = piece.variable->element_bytes;
-  const auto write_run = [&](const Box& box) {
-    const std::byte* values = elements_of(piece, box, lanes_.front().gathered);
-    for (auto left = static_cast<std::uint64_t>(volume(box)); left > 0;) {
+  const std::byte* values = nullptr;  // `left` values that adjoin in memory and are not written yet
+  std::uint64_t left = 0;
+  const auto write_rest = [&] {
+    while (left > 0) {
       const std::uint64_t room = kRunBytes - offset % kRunBytes;  // runs end at aligned offsets of the file
       const std::uint64_t count = std::min((room + element_bytes - 1) / element_bytes, left);
       const Summary run = summarize(*piece.variable, values, static_cast<std::size_t>(count));
@@ -281,8 +281,14 @@ void DatasetWriter::write_runs(WriteTarget& target, std::uint64_t offset, const 
       left -= count;
     }
   };
-  if (in_place(piece, piece.box) != nullptr) return write_run(piece.box);
-  for_each_brick(piece.box, brick_extents(piece.box, piece.variable->element_bytes), write_run);
+  for_each_brick(piece.box, brick_extents(piece.box, element_bytes), [&](const Box& brick) {
+    if (left == 0 || in_place(piece, brick) != values + left * element_bytes) {
+      write_rest();  // before the staging is filled again
+      values = elements_of(piece, brick, lanes_.front().gathered);
+    }
+    left += static_cast<std::uint64_t>(volume(brick));
+  });
+  write_rest();
 }
 
 void DatasetWriter::write_chunks(const ChunkTarget& target, Summary& all) {
