@@ -219,7 +219,7 @@ DC_MUST_CHECK int dc_write_to_typed(dc_variable_t* handle, int64_t step, int32_t
  *             read timeout.
  *   Returns   DC_E_NOT_STORED when the run lacks the step, or a part of the array; DC_E_CONFIG when the XML names no run; DC_E_SHAPE,
  *             DC_E_TYPE, DC_E_IO, DC_E_UNKNOWN_NAME, DC_E_TOO_LARGE, DC_E_FULL, DC_E_TIMEOUT, DC_E_SERVER_LOST, and any other code
- *             of a storage plugin. After an error `data` has its earlier values, but for parts that were read before it. */
+ *             of a storage plugin. After an error `data` has its earlier values, except in parts that were read before it. */
 DC_MUST_CHECK int dc_read(const char* variable, int64_t step, void* data);
 
 /* dc_read for block `block` (0 or more) of the layout's elements. Returns as dc_read. */

@@ -148,7 +148,7 @@ typedef struct dc_read_t {
   int64_t global[DC_MAX_DIMS];   /* global extents; only with variable->has_global */
   void* data;                    /* to be filled, contiguous, in C order; uninitialised; valid during the callback */
   uint64_t bytes;                /* of `data`: element_bytes times all extents */
-  /* Without a position: the elements of the stored block before and behind those requested, in each dimension. 0 but for an array that is
+  /* Without a position: the elements of the stored block before and behind those requested, in each dimension. 0 except for an array that is
    * larger than the client's buffer, which is requested in parts. */
   int64_t before[DC_MAX_DIMS], behind[DC_MAX_DIMS];
 } dc_read_t;

@@ -113,7 +113,7 @@ class Client {
   void prepare_writers(std::uint32_t variable);
   shm::Arena own_arena(const shm::LaneSpan& span);
   void add_arena(const Writer& writer, dc_status_t& status) const;
-  // The notice why nothing is to be copied, or DC_OK.
+  // The notice why nothing is copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
     if (variable.always_due) return DC_OK;
     if (!variable.enabled) return DC_N_DISABLED;

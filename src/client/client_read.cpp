@@ -344,7 +344,7 @@ dc_position_t Client::publish_append(LogHandle& log, void* data, std::uint64_t b
                        "same thread, comes first",
                        log.log->name));
   if (bytes > found->second.bytes)
-    throw Error(DC_E_ARGUMENT, format("{} bytes are to be appended to log '{}', of which {} are allocated", bytes, log.log->name,
+    throw Error(DC_E_ARGUMENT, format("cannot append {} bytes to log '{}': {} are allocated", bytes, log.log->name,
                                       found->second.bytes));
   if (!writer.lane.has_room()) wait_for_lane(writer, lane_deadline());
   shm::BlockHeader& header = *found->second.header;

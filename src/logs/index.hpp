@@ -21,7 +21,7 @@ struct Index {
   std::string log() const;
   std::string host() const;
   bool has_appends() const;
-  // The last server that has begun to write has come to its end.
+  // The last server that began to write has ended.
   bool ended() const { return !entries.empty() && entries.back().kind == EntryKind::end; }
   // The number of the last run; none without one.
   std::optional<std::uint64_t> run() const;

@@ -73,7 +73,7 @@ class Writer {
   void refuse() { lacks_ = true; }
   // Appends were refused.
   bool lacks() const { return lacks_; }
-  // What was stored is durable. Throws Error(DC_E_IO), from then on each time: nobody can say what the disk has.
+  // What was stored is durable. Throws Error(DC_E_IO), from then on each time: what the disk has is unknown.
   void sync();
   // The same, and if the log is `complete` says so in the index: else a recovery goes on with it, and no later run replaces it unasked. A log
   // that nothing was appended to leaves no file.
@@ -101,7 +101,7 @@ class Writer {
   std::vector<int> data_;          // descriptors, -1: not open yet
   std::vector<Coverage> covered_;  // by file
   std::uint64_t index_bytes_ = 0;  // of its whole entries
-  std::uint32_t old_files_ = 0;    // of the log that is to be replaced
+  std::uint32_t old_files_ = 0;    // of the log that it replaces
   bool replaces_ = false, begun_ = false, ended_ = false, lacks_ = false;
   bool index_is_torn_ = false;  // a write to it has failed
   bool new_names_ = false;      // files were made since the folder was synced

@@ -33,7 +33,7 @@ class Delivery {
  public:
   void note(const StepEntry& step);
   void note_end(const Losses& losses, bool recovered);
-  // The server has come back, or records are missing: what it delivers next does not vouch for the steps in between.
+  // The server came back, or records are missing: what it delivers next does not vouch for the steps in between.
   void interrupt();
 
   // Whether it had nothing to deliver of a step that it has not recorded. A server that has recorded a later step with all its clients had

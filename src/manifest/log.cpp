@@ -28,7 +28,7 @@ struct flock whole_file(short type) {
 }
 
 bool is_taken(int error) { return error == EAGAIN || error == EACCES; }
-// Of a file system that has locks, but is away; one without them says so otherwise.
+// Of a file system that has locks but is away; one without locks gives another errno.
 bool may_pass(int error) { return error == EIO || error == ESTALE || error == ETIMEDOUT || error == ENOTCONN || error == EINTR; }
 
 // The number of the record; 0 for a line that is damaged.

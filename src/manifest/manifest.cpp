@@ -294,7 +294,7 @@ StepEntry Manifest::with_files(std::int64_t number, const std::string& variable)
   const Stored& stored = run_of(number)->steps.at(number);
   StepEntry step = steps_.at(number);
   std::map<Source*, std::size_t> known;
-  std::vector<std::pair<Source*, std::vector<Place>>> logs;  // of a server that has come back, or was recovered, several places
+  std::vector<std::pair<Source*, std::vector<Place>>> logs;  // of a server that came back, or was recovered, several places
   for (const auto& [source, place] : stored.records) {
     const auto [at, is_new] = known.try_emplace(source, logs.size());
     if (is_new) logs.emplace_back(source, std::vector<Place>());

@@ -151,7 +151,7 @@ namespace {
 
 constexpr std::string_view kGeneration = ".g", kServer = ".s", kEnding = ".jsonl";
 
-// The whole text as a number without sign; nothing if it is none.
+// The whole text as an unsigned number; nullopt if it is not one.
 template <class T>
 std::optional<T> number_in(std::string_view text) {
   T value = 0;

@@ -58,7 +58,7 @@ RunEntry run_from_record(const Json& record, const LogName& log);
 Json view_record(const ViewEntry& view, std::uint64_t shown);
 // Throws damaris::Error(DC_E_IO) naming what is missing or wrong.
 ViewEntry view_from_record(const Json& record);
-// The server has come back into the run.
+// The server came back into the run.
 Json back_record(const RunEntry& run);
 // The server has recorded all that it received. `recovered`: it was killed, and its data were recovered.
 Json end_record(const Losses& losses, bool recovered);

@@ -62,7 +62,7 @@ std::optional<std::set<std::string>> files_in(const std::string& path, const Log
   return std::nullopt;
 }
 
-// Whether the server has ended: the last record of its log, but for views, says so.
+// Whether the server has ended: its last record, views aside, is `end`.
 bool has_ended(const std::string& path) {
   constexpr std::uint64_t kTail = std::uint64_t{64} << 10;
   std::error_code unknown;
@@ -149,7 +149,7 @@ void ManifestWriter::forecast(StepEntry& step) {
 void ManifestWriter::record(StepEntry& step) {
   forecast(step);
   if (has_left_step_)
-    log_->append(back_record(run_));  // readers shall not take it that the server had nothing of a step that is left
+    log_->append(back_record(run_));  // else readers would assume that the server had nothing of a step that it left
   has_left_step_ = false;
   log_->append(step);
   has_recorded_ = true;

@@ -11,7 +11,7 @@
 namespace damaris::server {
 namespace {
 
-constexpr const char* kLacksWrites = "writes of it were left out for want of room, and the server that knew which has died";
+constexpr const char* kLacksWrites = "writes of it were left out for lack of room, and the server that knew which has died";
 
 }  // namespace
 
@@ -77,7 +77,7 @@ void Adoption::restore_open_steps() {
   omitted_until_ = shm::omitted_until(header);
   if (omitted_until_ != shm::kNoStep)
     log_line(LogLevel::warning,
-             format("of steps up to {} writes were left out for want of room; those of which nothing else is left "
+             format("of steps up to {} writes were left out for lack of room; those of which nothing else is left "
                     "are not recorded",
                     omitted_until_));
 }

@@ -72,7 +72,7 @@ struct RunActions {
   std::int32_t source = -1;  // the client, of scope core
   std::uint32_t slot = 0;    // its
   std::uint64_t order = 0;
-  std::size_t seen = 0;  // datasets that had come when the signal did
+  std::size_t seen = 0;  // datasets that had arrived when the signal did
   StepCopy step;         // made when the job is handed over
 };
 // Gives a complete step to the plugins; what `view` points to belongs to the ledger and stays until the answer.
@@ -154,7 +154,7 @@ struct ReadServed {
 };
 struct LogsStored {
   StoreLogs job;
-  Status failure;              // of a write: the appends that wait are to be handed out again
+  Status failure;              // of a write: hand out the waiting appends again
   Status left;                 // why appends are left; DC_OK if there are no such ones
   std::vector<Status> synced;  // one for each commit
   std::size_t refused = 0;     // appends whose places cannot be true: a client has damaged the region

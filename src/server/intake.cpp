@@ -185,7 +185,7 @@ AppendedBlock check_append(const shm::Region& region, const shm::LaneSpan& span,
   Copy copy = {};
   append.fault = copy_header(region, span, message, shm::BlockState::published, copy);
   if (copy.header != nullptr) append.offset = static_cast<std::uint64_t>(copy.header->first_list);
-  if (append.fault.empty() && !copy.form.is_append()) append.fault = "it is none of a log";
+  if (append.fault.empty() && !copy.form.is_append()) append.fault = "it is not an append";
   if (append.fault.empty() && copy.variable >= logs) append.fault = format("there is no log {}", copy.variable);
   if (append.fault.empty() && (copy.source != source || copy.data_bytes == 0 || append.offset > kMostOffset))
     append.fault = "its source or its place is invalid";

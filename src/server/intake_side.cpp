@@ -172,7 +172,7 @@ void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& me
   ledger_.open(message.step).refuse(message.name, drops);
   shm::omit(region_->header(), message.step, shm::Omission::one_write(message.step));
   region_->header().left_out.fetch_add(message.count, std::memory_order_relaxed);
-  log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for want of room", message.step, message.count,
+  log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for lack of room", message.step, message.count,
                                      model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));
 }
 

@@ -60,7 +60,7 @@ class IntakeSide {
   void submit_leave();
   bool all_servers_left() const noexcept { return all_servers_left_; }
   void submit_finalize() { submit(FinalizePlugins{lost(), never_attached(), leaves_appends()}); }
-  // The result of the plugins' finalize, once it has come.
+  // The result of the plugins' finalize, once it has arrived.
   const std::optional<Status>& finalize_result() const noexcept { return finalize_result_; }
 
   // Accepts no more clients, and no messages beyond those in the lanes now.
@@ -77,7 +77,7 @@ class IntakeSide {
   bool has_globals(std::int64_t last) const noexcept { return signals_.pending(last); }
   std::int64_t completed() const noexcept { return completed_; }
   bool all_left() const { return roster_.all_left(); }
-  // Nothing is held, but for steps that are left to recovery; nothing is submitted or handed out.
+  // Nothing is held except steps that are left to recovery; nothing is submitted or handed out.
   bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }
 
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }

@@ -56,7 +56,7 @@ class LogIntake {
   Ledger& ledger_;
   std::deque<Waiting> queue_;
   bool out_ = false;                    // the work side has a part of it
-  std::vector<std::uint64_t> highest_;  // by file of all logs: the end of what has come
+  std::vector<std::uint64_t> highest_;  // by file of all logs: the end of what has arrived
   std::vector<std::uint32_t> owed_;     // by slot: commits until the client may leave
   std::vector<bool> appended_;          // by slot: whether it has appended anything
   std::string refusal_;

@@ -74,7 +74,7 @@ bool Signals::submit_ready_instances() {
   return !ready.empty();
 }
 
-// The actions see the datasets that have come so far, however late they run.
+// The actions see the datasets that have arrived so far, however late they run.
 void Signals::submit_scope(const InstanceKey& key, dc_scope scope, std::uint64_t order, const Member* sender) {
   RunActions job{key, scope, -1, 0, order, ledger_.open(key.step).dataset_count(), {}};
   if (sender != nullptr) {

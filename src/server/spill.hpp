@@ -49,7 +49,7 @@ class Spill {
   void adopt(const Visit& visit);
   void keep() noexcept { keep_file_ = true; }
   bool holds_something() const noexcept { return records_ > 0 || missing_ > 0; }
-  // Closes the file, and removes it unless it is to be kept and is not empty.
+  // Closes the file, and removes it if it is empty or not kept.
   void end() noexcept;
   // Number of blocks that the dead server had spilled and that cannot be found: the file is gone, truncated or damaged. They count as
   // unreleased until given up.

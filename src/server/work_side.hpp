@@ -47,7 +47,7 @@ class WorkSide {
   enum class State {
     working,
     leaving,    // the intake side has nothing more; the other servers may
-    left,       // all servers have come to their end
+    left,       // all servers have ended
     finalized,  // and the plugins
   };
 

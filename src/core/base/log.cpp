@@ -102,7 +102,7 @@ struct Log {
   std::unique_ptr<Target> target;  // used by who sets is_writing, without the mutex
   bool is_writing = false, has_thread = false;
   bool is_new = false;   // what is in `lines` has not been tried yet
-  std::string lines;     // whole ones, but for a first one of which a full disk has taken a part
+  std::string lines;     // whole, except for a first one of which a full disk took a part
   std::size_t lost = 0;  // behind them
   CreatorProcess creator;
 };

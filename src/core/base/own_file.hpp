@@ -26,8 +26,8 @@ class FileIdentity {
 };
 
 // For a descriptor that stays open between two calls of the program: moves it to min(256, half of `ulimit -n`) or above, so that a program
-// that closes low numbers which it did not open, as daemons do, meets none of ours. Returns the new one, or the same if there is no room.
-// keep_descriptors_low() is for our own programs, where nobody does so.
+// that closes low numbers which it did not open, as daemons do, cannot close ours. Returns the new one, or the same if there is no room.
+// keep_descriptors_low() is for our own programs, which never do.
 int moved_up(int descriptor) noexcept;
 void keep_descriptors_low() noexcept;
 

@@ -1,5 +1,5 @@
 // The binary format of a block in an arena: a header no longer than its lists require, then the data.
-// Used by: client threads, which fill it; the server and recovery, which read it and trust none of it (server/intake.hpp).
+// Used by: client threads, which fill it; the server and recovery, which read it and do not trust it (server/intake.hpp).
 // Before it: an arena has room. After it: the published block, announced through the lane; then the released or the answered one.
 //
 // [fixed part: 56 bytes | consecutive lists | padding to a whole line | data]. The lists, all in C order, are extents, position, global,

@@ -85,7 +85,7 @@ Obstacle obstacle_of(const std::string& name) {
   return obstacle;
 }
 
-// Returns false if a server has taken the region in the meantime, as one that is just making it: either it gets no lock and says so, or it
+// Returns false if a server has taken the region in the meantime, as one that is just making it: either it gets no lock, or it
 // has one.
 bool remove_unused(const std::string& name) {
   const int descriptor = open_own("/dev/shm" + name, O_RDWR);

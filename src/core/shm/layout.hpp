@@ -78,7 +78,7 @@ struct alignas(kLine) RegionHeader {
   alignas(kLine) std::atomic<std::uint64_t> spilled_blocks;  // currently in the spill file; also for recovery
   std::atomic<std::uint64_t> spilled_bytes;                  // since the start
   std::atomic<std::uint64_t> reduced_steps;                  // stored with reduce-on-full
-  // For the line at the end of the run. S writes but for `waited_ns`, C reads, all relaxed.
+  // For the line at the end of the run. S writes all except `waited_ns`, C reads, all relaxed.
   std::atomic<std::uint64_t> stored_steps, failed_steps, raw_bytes, stored_bytes;  // bytes before and after reduction
   std::atomic<std::uint64_t> left_out;                                             // writes, by on-full
   std::atomic<std::uint64_t> busy_ns;                                              // in callbacks of plugins, up to the last step

@@ -62,7 +62,7 @@ inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
   return found.is_of(step) ? found : Omission();
 }
 
-// Steps up to this one may have no word. First: a client may be killed in between.
+// Steps up to this one may lack a word. Call it first: a client may be killed in between.
 inline void note_lost_word(RegionHeader& header, std::int64_t step) noexcept {
   std::int64_t last = header.omitted_until.load(std::memory_order_relaxed);
   while (last < step && !header.omitted_until.compare_exchange_weak(last, step, std::memory_order_relaxed)) {
@@ -179,7 +179,7 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Up to this step, those that were not settled may lack writes of which they have no word; kNoStep: none.
+// Up to this step, those that were not settled may lack writes that no word tells of; kNoStep if there is no such step.
 inline std::int64_t omitted_until(const RegionHeader& header) noexcept {
   const std::int64_t last = std::min(header.omitted_until.load(std::memory_order_relaxed), kHighestStep);
   return last > header.last_processed.load(std::memory_order_relaxed) ? last : kNoStep;

@@ -208,7 +208,7 @@ int Storage::waits(const std::string& why) {
   return DC_WAIT;
 }
 
-// What this server wants to do about it. A step whose data nobody would find again is not left.
+// What this server wants to do about it. A step is not left where no recovery would find its data.
 Vote Storage::vote_after(const Failure& failure, const dc_step_t& step) {
   const bool again = retry_.again(failure.system_error(), current_->complete, current_->attempt, Clock::now());
   if (!again || is_last_try(step)) return Vote::give_up;
@@ -234,7 +234,7 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
     const std::string text = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
                              "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, text.c_str());
-    if (agreed == Vote::again && shared_) return DC_WAIT;  // none of the servers leaves it alone
+    if (agreed == Vote::again && shared_) return DC_WAIT;  // all servers or none leave it
     return waits(what + " after " + retry_.effort(now) + remedy);
   }
   current_->record.retries = retry_.failed() - 1;
@@ -248,7 +248,7 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
   return DC_E_IO;
 }
 
-// The step is given up once the log says so.
+// The step is given up once the log has its record.
 int Storage::lose(const dc_step_t& step, dc_code code, const std::string& sentence) {
   current_->record.complete = false;
   std::vector<std::string>& failures = current_->record.failures;  // a skipped dataset is already listed

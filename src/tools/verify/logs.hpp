@@ -1,4 +1,4 @@
-// What is to be said of the stream logs of a run.
+// The state of the stream logs of a run, as text.
 // Used by: damaris-verify, one thread.
 // Before it: the files of the logs. After it: its report.
 #pragma once

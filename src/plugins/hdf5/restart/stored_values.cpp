@@ -266,7 +266,7 @@ std::uint32_t checksum_of(const Dataset& dataset, const std::string& path, const
                           const Extents& brick_extents) {
   const Type type(H5Dget_type(dataset.id()), "inspect a dataset");
   require_plain(type);
-  if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("none of its values are in the file", 0);
+  if (volume(part) > 0 && H5Dget_storage_size(dataset.id()) == 0) throw Failure("the file has no value of it", 0);
   CompressedChunks chunks(dataset, layout, path);
   std::vector<std::byte> values;
   std::uint32_t checksum = 0;

@@ -1,5 +1,5 @@
 // Decides when a server may write: at once, in its slot of the interval between two steps, or when server 0 grants it.
-// Used by: the hdf5 plugin, on the server's work thread; none of it blocks.
+// Used by: the hdf5 plugin, on the server's work thread; no call blocks.
 // Before it: a step is complete. After it: storage.hpp writes.
 // Source: the paper on dedicated cores, section 4 (slots) and its future work (coordination).
 #pragma once

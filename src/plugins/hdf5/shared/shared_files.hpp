@@ -27,7 +27,7 @@ enum class Vote {
   give_up,
 };
 
-// A step that none of the servers has stored, after which they agree on what to do.
+// A step that no server has stored; the servers agree on what to do.
 class SharedFailure : public Failure {
  public:
   SharedFailure(const Failure& failure, Vote agreed) : Failure(failure), agreed_(agreed) {}

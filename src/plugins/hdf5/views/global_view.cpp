@@ -107,7 +107,7 @@ bool has_positions(const History& history) {
 }
 
 // Why the values of a dataset have no place in the array; "" if they have one. `placed`: those of some step have positions. A dataset
-// without a position is the whole array if each step has only one, none of them with a position.
+// without a position is the whole array if each step has only one, always without a position.
 std::string why_no_place(const std::vector<PlacedDataset>& places, const PlacedDataset& place, bool placed) {
   if (place.dataset->has_position) return "";
   if (places.size() > 1) return "a step has several blocks without a position; place them with dc_set_position";

@@ -34,7 +34,7 @@ class Need {
   std::uint64_t all_ = 0, most_ = 0;
 };
 
-// The sentence of views that could not be written. `remedy` is for a reason that has none of its own.
+// The sentence of views that could not be written. `remedy` is for a reason without its own.
 std::string lagging(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
                     const char* remedy = "") {
   for (const char* suffix : {kMasterSuffix, kXdmfSuffix}) {

@@ -72,7 +72,7 @@ class RunViews {
   bool stopped_ = false;
   std::set<std::int64_t> left_out_;  // steps of which that was logged
   std::set<std::string> reported_;   // variables of 16 bits that were logged
-  std::uint64_t needed_bytes_ = 0;   // for the steps that load() was to load
+  std::uint64_t needed_bytes_ = 0;   // for the steps that load() takes
   bool due_ = false;
   std::unique_ptr<Writing> writing_;
   Now now_;

@@ -194,7 +194,7 @@ class XdmfDocument {
     });
   }
 
-  // Adds nothing in steps in which none of the shape's arrays was stored.
+  // Adds nothing in steps without a stored array of the shape.
   void grid(const GridShape& shape, const std::string& name, std::int64_t step, const std::string& time) {
     std::vector<std::pair<const GlobalArray*, std::size_t>> stored;
     for (const GlobalArray* array : shape.arrays) {
