@@ -25,7 +25,7 @@ class Barrier {
     }
     const Deadline deadline = Deadline::after_ms(kTimeoutMs);
     while (turn_.load(std::memory_order_acquire) == turn) {
-      if (deadline.passed()) throw Error(DC_E_TIMEOUT, "a client of the benchmark has stopped, or waits for more than a minute");
+      if (deadline.expired()) throw Error(DC_E_TIMEOUT, "a client of the benchmark has stopped, or waits for more than a minute");
       ::sched_yield();  // where clients share a core, the others need it
     }
   }

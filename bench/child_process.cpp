@@ -54,7 +54,7 @@ ChildProcess::State ChildProcess::look() {
 
 ChildProcess::State ChildProcess::wait(std::int64_t timeout_ms) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  while (look() == State::running && !deadline.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  while (look() == State::running && !deadline.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   return state_;
 }
 

@@ -80,7 +80,7 @@ LocalServer::~LocalServer() { stop(); }
 void LocalServer::stop() noexcept {
   const Deadline deadline = Deadline::after_ms(kEndMs);
   while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (deadline.passed()) ::kill(pid_, SIGKILL);
+    if (deadline.expired()) ::kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

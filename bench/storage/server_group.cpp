@@ -121,7 +121,7 @@ void wait_for(const std::vector<pid_t>& servers, Deadline deadline) {
   for (const pid_t server : servers) {
     int status = 0;
     while (::waitpid(server, &status, WNOHANG) == 0) {
-      if (deadline.passed() || failed) ::kill(server, SIGKILL);
+      if (deadline.expired() || failed) ::kill(server, SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;

@@ -77,7 +77,7 @@ void wait_for_all(std::deque<ChildProcess>& clients) {
   while (!std::all_of(clients.begin(), clients.end(), is(ChildProcess::State::ended_well))) {
     if (std::any_of(clients.begin(), clients.end(), is(ChildProcess::State::failed)))
       throw Error(DC_E_CLIENT_LOST, "one of several clients of the benchmark has failed; what it said stands above");
-    if (deadline.passed()) throw Error(DC_E_TIMEOUT, format("several clients of the benchmark took more than {} ms", kLimitMs));
+    if (deadline.expired()) throw Error(DC_E_TIMEOUT, format("several clients of the benchmark took more than {} ms", kLimitMs));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

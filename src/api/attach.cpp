@@ -93,7 +93,7 @@ std::string read_reply(int pipe, const std::string& program, std::int64_t timeou
   while (true) {
     pollfd look = {pipe, POLLIN, 0};
     const int ready = ::poll(&look, 1, static_cast<int>(deadline.left_ms(timeout_ms)));
-    if (ready == 0 || (!reply.empty() && deadline.passed()))
+    if (ready == 0 || (!reply.empty() && deadline.expired()))
       throw Error(DC_E_TIMEOUT, format("the damaris-server that this client started is not ready after {} ms", timeout_ms));
     if (ready < 0) {  // nothing to read: the read would block without bound
       if (errno == EINTR) continue;
@@ -165,7 +165,7 @@ std::unique_ptr<Session> try_attach(const Regions& regions, const Identity& run,
   return nullptr;
 }
 
-void refuse_other_run(const Regions& regions, const model::Model& model, const Identity& run, const shm::RunKey& key) {
+void require_same_run(const Regions& regions, const model::Model& model, const Identity& run, const shm::RunKey& key) {
   const std::string same_place = shm::region_prefix(key);
   for (const shm::FoundRegion& found : regions) {
     if (!found.ready || !found.detached || run.is_of(found)) continue;
@@ -201,18 +201,18 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
   bool is_leaving = false, is_held = false;  // is_held: by another start
   for (;; regions = regions_of_job()) {
     if (auto session = try_attach(regions, run, id, &is_leaving)) return session;
-    if (deadline.passed()) break;
+    if (deadline.expired()) break;
     const bool may_start = model.architecture.start_server && !started && !is_leaving;
     is_held = may_start && !lock.try_take();
     if (may_start && !is_held) {
       regions = regions_of_job();  // another start may have ended meanwhile
       if (auto session = try_attach(regions, run, id)) return session;
-      refuse_other_run(regions, model, run, key);
+      require_same_run(regions, model, run, key);
       started = shm::log_of_background_server(model);
       spawn_server(model.file, 0, deadline.left_ms(model.architecture.attach_timeout_ms));
       continue;
     }
-    if (!model.architecture.start_server) refuse_other_run(regions, model, run, key);
+    if (!model.architecture.start_server) require_same_run(regions, model, run, key);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (is_leaving)

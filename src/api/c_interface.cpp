@@ -16,7 +16,7 @@ using damaris::client::Client;
 
 Client& client() {
   damaris::api::Session* session = damaris::api::session();
-  damaris::api::refuse_in_callback();
+  damaris::api::require_outside_callback();
   if (session == nullptr) damaris::api::throw_no_session();
   if (!session->is_own()) damaris::api::throw_forked(*session);
   return session->client();

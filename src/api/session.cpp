@@ -139,7 +139,7 @@ client::PumpResult Session::pump() {
     return client::PumpResult::worked;
   }
   if (!server_->busy()) return client::PumpResult::idle;
-  const client::PumpResult waiting = server_->is_refused() ? client::PumpResult::refused : client::PumpResult::waiting;
+  const client::PumpResult waiting = server_->is_blocked() ? client::PumpResult::refused : client::PumpResult::waiting;
   // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();
@@ -162,7 +162,7 @@ Status Session::finalize() {
   // The other in-place processes finalize too, or have died.
   const Deadline deadline = Deadline::after_ms(finalize_timeout_ms_);
   bool all_here = server_->finished();
-  for (; !all_here && !deadline.passed(); all_here = server_->finished()) pump();
+  for (; !all_here && !deadline.expired(); all_here = server_->finished()) pump();
   server_->close();
   print_end();
   const Status& last = server_->end_failure();
@@ -219,7 +219,7 @@ int end_session_without_memory() noexcept {
     session_without_memory = ended;
     the_session = nullptr;
     if (ended->is_own()) {
-      ended->client().give_up();
+      ended->client().end_session();
       log_line(LogLevel::error,
                "out of memory: the session of this process is over, and the steps that it has not ended lack its data");
     }
@@ -229,7 +229,7 @@ int end_session_without_memory() noexcept {
 
 void require_no_session() {
   if (session() != nullptr && !session()->is_own()) throw_forked(*session());
-  refuse_in_callback();
+  require_outside_callback();
   require_memory();
   if (session() != nullptr)
     throw Error(DC_E_ALREADY_INITIALIZED,

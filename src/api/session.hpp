@@ -55,10 +55,10 @@ class Session {
 Session* session() noexcept;
 // Throws Error(DC_E_NOT_INITIALIZED) for a call from a plugin's callback: in place the server is in the middle of its work.
 [[noreturn]] void throw_in_callback();
-inline void refuse_in_callback() {
+inline void require_outside_callback() {
   if (InCallback::is_here()) throw_in_callback();
 }
-// Call before a start does anything. Throws as refuse_in_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED
+// Call before a start does anything. Throws as require_outside_callback(), Error(DC_E_ALREADY_INITIALIZED) if there is a session, DC_E_FORKED
 // if it belongs to another process, DC_E_MEMORY after end_session_without_memory().
 void require_no_session();
 [[noreturn]] void throw_forked(const Session& session);

@@ -30,7 +30,7 @@ void require_step(std::int64_t step) {
     throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, shm::kHighestStep));
 }
 
-Message refusal(const Writer::Refused& what, std::uint64_t count) {
+Message refusal(const Writer::NotStorable& what, std::uint64_t count) {
   const auto [step, variable, dropped] = what;
   Message message = make_message(dropped ? MessageKind::dropped : MessageKind::skipped, step);
   message.name = variable;
@@ -42,7 +42,7 @@ Declarations declarations_in(shm::Region& region, std::shared_ptr<const model::F
   try {
     return Declarations::of(std::move(frame), region.variables());
   } catch (...) {
-    release_slot(region, slot);
+    free_slot(region, slot);
     throw;
   }
 }
@@ -64,7 +64,7 @@ Client::Client(std::shared_ptr<shm::Region> region, std::shared_ptr<const model:
     make_writers();
     open_logs();
   } catch (...) {
-    release_slot(*region_, slot_);
+    free_slot(*region_, slot_);
     throw;
   }
   if (!try_attach(mine))
@@ -102,10 +102,10 @@ shm::Arena Client::own_arena(const shm::LaneSpan& span) {
 Client::~Client() {
   if (!creator_.is_this_process()) return;
   if (!finalize_deadline_) send_finalize();
-  leave_slot(*region_, slot_);
+  unlock_slot(*region_, slot_);
 }
 
-void Client::give_up() noexcept { shm::set_state(region_->slot(slot_), shm::SlotState::dead); }
+void Client::end_session() noexcept { shm::set_state(region_->slot(slot_), shm::SlotState::dead); }
 
 // Without waiting: the program is unwinding.
 void Client::send_finalize() {
@@ -248,7 +248,7 @@ void Client::signal(const std::string& name, std::int64_t step) {
     for (const model::Event& event : declared_.frame->events) known.push_back(event.name);
     throw Error(DC_E_UNKNOWN_NAME, format("no event '{}' in {}{}", name, declared_.frame->file, name_hint(name, known)));
   }
-  link_.require_taking();
+  link_.require_accepting();
   Writer& writer = own_writer();  // refused before the step opens
   open_step(step);
   Message message = make_message(MessageKind::signal, step);
@@ -276,7 +276,7 @@ Status Client::end_iteration(std::int64_t step) {
                                       id_, steps_.last_ended()));
   if (steps_.open() > step)
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, steps_.open()));
-  link_.require_taking();
+  link_.require_accepting();
   const Deadline deadline = lane_deadline();
   report_refusals(step, deadline);
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
@@ -313,7 +313,7 @@ Status Client::mailbox_report() {
 }
 
 Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
-  link_.require_taking();
+  link_.require_accepting();
   if (step > steps_.last_ended())
     throw Error(DC_E_NOT_ENDED,
                 format("flush of step {}: client {} has not ended it; call dc_end_iteration({}) first", step, id_, step));
@@ -333,14 +333,14 @@ Status Client::flush(std::int64_t step, std::int64_t timeout_ms) {
 void Client::throw_not_durable(std::int64_t last) {
   throw Error(DC_E_TIMEOUT,
               format("client {} leaves although its data are not durable: waited {} ms for {}{}", id_,
-                     declared_.frame->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().take_rest()));
+                     declared_.frame->architecture.finalize_timeout_ms, link_.describe(last), link_.reports().drain_text()));
 }
 
 Status Client::finalize() {
   if (finalize_deadline_) return {};
   finalize_deadline_ = Deadline::after_ms(declared_.frame->architecture.finalize_timeout_ms);
   const std::int64_t last = last_attempted_step();
-  link_.require_taking();
+  link_.require_accepting();
   report_refusals(last, *finalize_deadline_);
   close_steps_below(last + 1);
   cancel_appends();
@@ -348,7 +348,8 @@ Status Client::finalize() {
   link_.ring();
   const auto drained = [&] { return state_of(region_->slot(slot_)) != shm::SlotState::attached; };
   if (!link_.wait_until(*finalize_deadline_, drained)) throw_not_durable(last);
-  if (state_of(region_->slot(slot_)) == shm::SlotState::dead) link_.require_taking();  // throws: a stopping server accepted no more
+  if (state_of(region_->slot(slot_)) == shm::SlotState::dead)
+    link_.require_accepting();  // throws: a stopping server accepted no more
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   Status first = next_report(kAll);
   if (first.code == DC_E_NOT_COMMITTED) log_line(LogLevel::warning, first.message);  // a finalizing destructor returns no code

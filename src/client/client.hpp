@@ -70,7 +70,7 @@ class Client {
   // Ends all steps, waits for durability, detaches. A second call does nothing.
   Status finalize();
   // Its server takes it for a client that has died, whose process lives. Any thread; the object stays as it is.
-  void give_up() noexcept;
+  void end_session() noexcept;
   dc_status_t status();
   // The open step if something was written in it, otherwise nothing.
   std::optional<std::int64_t> unfinished_step() const { return steps_.unfinished(); }
@@ -121,11 +121,11 @@ class Client {
   }
   // The notice if the node group omits it for lack of room, or DC_OK.
   int refusal_of(const Variable& variable, std::int64_t step) const {
-    return may_omit_ ? check_omission(variable, step) : static_cast<int>(DC_OK);
+    return may_omit_ ? omission_from_region(variable, step) : static_cast<int>(DC_OK);
   }
-  int check_omission(const Variable& variable, std::int64_t step) const;
-  int refuse(Writer& writer, const Variable& variable, int notice);
-  void refuse_once(Writer& writer, const Variable& variable, std::int32_t block, int notice);
+  int omission_from_region(const Variable& variable, std::int64_t step) const;
+  int omit_write(Writer& writer, const Variable& variable, int notice);
+  void omit_once(Writer& writer, const Variable& variable, std::int32_t block, int notice);
   void require_block(const Variable& variable, std::int32_t block) const;
   void require_data(const Variable& variable, const void* data) const;
   void require_type(const Variable& variable, dc_type type) const;

@@ -163,7 +163,7 @@ void Client::read(Variable& variable, std::int64_t step, std::int32_t block, con
   refresh_shapes();
   check_source(declared_, variable, target.as_source(), step);
   if (!variable.place_checked.load(std::memory_order_relaxed)) shapes_.check_place(variable);
-  link_.require_taking();
+  link_.require_accepting();
   const Asked wanted = asked(format("'{}' of step {}", name_of(variable), step));
   const Box whole = interior_of(variable);
   const shm::Form form = interior_form(variable);
@@ -194,7 +194,7 @@ void Client::read_part(Writer& writer, Variable& variable, std::int64_t step, st
 
 std::int64_t Client::last_step(const Variable* variable) {
   Writer& writer = own_writer();
-  link_.require_taking();
+  link_.require_accepting();
   std::int64_t step = shm::kNoStep;
   const Asked wanted = asked("the last step");
   shm::BlockHeader* header = reserve_to_read(writer, wanted, sizeof step, {});
@@ -344,8 +344,8 @@ dc_position_t Client::publish_append(LogHandle& log, void* data, std::uint64_t b
                        "same thread, comes first",
                        log.log->name));
   if (bytes > found->second.bytes)
-    throw Error(DC_E_ARGUMENT, format("cannot append {} bytes to log '{}': {} are allocated", bytes, log.log->name,
-                                      found->second.bytes));
+    throw Error(DC_E_ARGUMENT,
+                format("cannot append {} bytes to log '{}': {} are allocated", bytes, log.log->name, found->second.bytes));
   if (!writer.lane.has_room()) wait_for_lane(writer, lane_deadline());
   shm::BlockHeader& header = *found->second.header;
   writer.appends.erase(found);
@@ -364,7 +364,7 @@ void Client::cancel_appends() noexcept {
 
 void Client::commit_log(LogHandle& log, std::int64_t timeout_ms) {
   Writer& writer = own_writer();
-  link_.require_taking();
+  link_.require_accepting();
   wait_for_log(writer, log, "durable", true, timeout_ms);
 }
 

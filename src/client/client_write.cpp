@@ -47,7 +47,7 @@ void Client::require_block(const Variable& variable, std::int32_t block) const {
 }
 
 void Client::require_type(const Variable& variable, dc_type type) const {
-  if (type != DC_ANY && type != variable.type) refuse_type(declared_, variable, type);
+  if (type != DC_ANY && type != variable.type) throw_wrong_type(declared_, variable, type);
 }
 
 // For a block that will not be stored: its scratch memory has the size that the block has in the new step, so the shapes of that step
@@ -90,21 +90,21 @@ void Client::require_data(const Variable& variable, const void* data) const {
     throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", name_of(variable)));
 }
 
-int Client::check_omission(const Variable& variable, std::int64_t step) const {
+int Client::omission_from_region(const Variable& variable, std::int64_t step) const {
   const shm::Omission decision = shm::omission_of(region_->header(), step);
   if (decision.drops()) return DC_N_DROPPED;
   return variable.on_full == model::OnFull::skip && decision.skips(variable.priority) ? DC_N_SKIPPED : DC_OK;
 }
 
-int Client::refuse(Writer& writer, const Variable& variable, int notice) {
-  writer.refuse(variable.id, steps_.open(), notice == DC_N_DROPPED);
+int Client::omit_write(Writer& writer, const Variable& variable, int notice) {
+  writer.count_omitted(variable.id, steps_.open(), notice == DC_N_DROPPED);
   return notice;
 }
 
 // Counts at alloc, because a program may leave out the commit after a notice; a repeated alloc of the block is the same one.
-void Client::refuse_once(Writer& writer, const Variable& variable, std::int32_t block, int notice) {
+void Client::omit_once(Writer& writer, const Variable& variable, std::int32_t block, int notice) {
   if (notice != DC_N_SKIPPED && notice != DC_N_DROPPED) return;
-  if (writer.scratch.count({variable.id, block}) == 0) refuse(writer, variable, notice);
+  if (writer.scratch.count({variable.id, block}) == 0) omit_write(writer, variable, notice);
 }
 
 shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice) {
@@ -257,7 +257,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (notice != DC_OK) return notice;
   if (data == nullptr) require_data(variable, data);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
-  if (header == nullptr) return refuse(writer, variable, notice);
+  if (header == nullptr) return omit_write(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   shm::copy_in(target, data, variable.shape.bytes);
   publish(writer, header, step, target, variable.shape.bytes);
@@ -270,7 +270,7 @@ int Client::write(Variable& variable, std::int64_t step, std::int32_t block, con
   if (notice != DC_OK) return notice;
   check_source(declared_, variable, source, step);
   shm::BlockHeader* header = reserve(writer, variable, step, block, notice);
-  if (header == nullptr) return refuse(writer, variable, notice);
+  if (header == nullptr) return omit_write(writer, variable, notice);
   std::byte* const target = shm::data_of(header, variable.form);
   copy_source(target, variable, source);
   publish(writer, header, step, target, variable.shape.bytes);
@@ -289,7 +289,7 @@ int Client::alloc(Variable& variable, std::int64_t step, std::int32_t block, voi
   begin_to_write(step, wanted);
   shm::BlockHeader* header = notice == DC_OK ? reserve(writer, variable, step, block, notice) : nullptr;
   if (header == nullptr) {
-    refuse_once(writer, variable, block, notice);
+    omit_once(writer, variable, block, notice);
     *data = writer.scratch_for(variable.id, block, variable.shape.bytes, notice);
     return notice;
   }

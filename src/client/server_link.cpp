@@ -41,7 +41,7 @@ std::optional<Status> Reports::take(std::int64_t up_to_step) {
   return report;
 }
 
-std::string Reports::take_rest() {
+std::string Reports::drain_text() {
   std::string text;
   while (const auto report = take(std::numeric_limits<std::int64_t>::max()))
     text += format("{}{}", text.empty() ? "; it had to say: " : "; also: ", report->message);
@@ -59,7 +59,7 @@ bool ServerLink::serves() const {
   return now != shm::RegionState::closed && now != shm::RegionState::lost && is_attached() && region_->is_served();
 }
 
-void ServerLink::require_taking() const {
+void ServerLink::require_accepting() const {
   if (state() != shm::RegionState::ready || !serves()) throw_lost();
 }
 
@@ -68,38 +68,38 @@ void ServerLink::require_not_stopping() const {
 }
 
 // A background server has no other channel to the user, and a program may ignore return codes.
-void ServerLink::throw_lost() const try { throw_loss(); } catch (const Error& error) {
+void ServerLink::throw_lost() const try { throw_server_lost(); } catch (const Error& error) {
   if (region_->header().detached != 0 && !loss_logged_.exchange(true, std::memory_order_relaxed))
     log_line(LogLevel::error, error.sentence());
   throw;
 }
 
-void ServerLink::throw_loss() const {
+void ServerLink::throw_server_lost() const {
   const shm::RegionHeader& header = region_->header();
   const std::string server = format("server {} on {} (process {})", header.server_index, header.host, header.server_pid);
   const shm::ClientSlot& mine = region_->slot(slot_);
-  const std::string mail = reports_.take_rest();  // the last opportunity
+  const std::string mail = reports_.drain_text();  // the last opportunity
   const std::string log = shm::log_of(*region_), log_says_why = shm::log_says(log, "says why");
   const bool leaving = state() == shm::RegionState::leaving && region_->is_served();
   if (leaving && mail.empty())
     throw Error(DC_E_SERVER_LOST,
                 format("{} has ended: it takes nothing more, and is storing what it had taken until then; {}{}", server,
-                       shm::log_says(log, "says whether all of that could be stored"), undelivered_text()));
+                       shm::log_says(log, "says whether all of that could be stored"), unread_messages_text()));
   if (state() == shm::RegionState::lost)
     throw Error(DC_E_SERVER_LOST, format("{} was ended by a fault; {}{}", server, region_location(" once that process is gone"),
                                          mail.empty() ? "; " + log_says_why : mail));
   if (leaving || state() == shm::RegionState::closed)
     throw Error(DC_E_SERVER_LOST, format("{} has ended{}{}", server,
                                          mail.empty() ? ": it stored what it had taken until then and takes nothing more" : mail,
-                                         undelivered_text()));
+                                         unread_messages_text()));
   if (region_->is_served())
     throw Error(DC_E_SERVER_LOST,
                 format("{} does not serve client {} any more{}{}", server, mine.id.load(std::memory_order_relaxed),
-                       mail.empty() ? ": " + log_says_why : mail, undelivered_text()));
+                       mail.empty() ? ": " + log_says_why : mail, unread_messages_text()));
   // Killed while stopping: it would have accepted nothing more from this client.
   const bool was_given_up = shm::state_of(mine) == shm::SlotState::dead;
   throw Error(DC_E_SERVER_LOST, format("{} is gone{}; {}{}{}", server, busy_text(), region_location(""), mail,
-                                       was_given_up ? undelivered_text() : ""));
+                                       was_given_up ? unread_messages_text() : ""));
 }
 
 // Where the data are that the lost server has not stored. A region without its name vanishes with its last process.
@@ -115,7 +115,7 @@ std::string ServerLink::region_location(const char* when) const {
 }
 
 // Reports what the server will never dequeue. A server that is leaving still takes what the lanes hold, until it has given this client up.
-std::string ServerLink::undelivered_text() const {
+std::string ServerLink::unread_messages_text() const {
   if (state() == shm::RegionState::leaving && is_attached()) return "";
   std::uint64_t events = 0, appends = 0;
   for (std::uint32_t thread = 0; thread < region_->threads(); ++thread) {
@@ -138,7 +138,7 @@ bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
   if (!pump_) return true;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   for (PumpResult last = pump(); last != PumpResult::idle && last != PumpResult::refused && last != until; last = pump())
-    if (deadline.passed()) return false;
+    if (deadline.expired()) return false;
   return true;
 }
 

@@ -35,7 +35,7 @@ class Reports {
   // server's own code.
   std::optional<Status> take(std::int64_t up_to_step);
   // Takes all of them, as the end of a sentence: "; it had to say: <first>; also: <second>", or "".
-  std::string take_rest();
+  std::string drain_text();
 
  private:
   using Key = std::tuple<bool, std::int64_t, std::uint64_t>;  // is a notice, step, number
@@ -62,10 +62,10 @@ class ServerLink {
   ServerLink(std::shared_ptr<shm::Region> region, std::uint32_t slot, Pump pump);
 
   // Throws Error(DC_E_SERVER_LOST) if the server has died, or is leaving and accepts nothing more.
-  void require_taking() const;
+  void require_accepting() const;
   // Throws the same if the server is leaving or has ended; does not check whether it has died.
   void require_not_stopping() const;
-  // Like require_taking(), as far as the region shows, without a system call.
+  // Like require_accepting(), as far as the region shows, without a system call.
   void require_open() const {
     if (state() != shm::RegionState::ready || !is_attached()) throw_lost();
   }
@@ -90,10 +90,10 @@ class ServerLink {
   bool is_attached() const;
   bool serves() const;
   [[noreturn]] void throw_lost() const;
-  [[noreturn]] void throw_loss() const;
+  [[noreturn]] void throw_server_lost() const;
   PumpResult pump();
   std::string busy_text() const;
-  std::string undelivered_text() const;
+  std::string unread_messages_text() const;
   std::string region_location(const char* when) const;
   bool has_unread_messages(std::uint32_t client) const;
   struct Late {
@@ -117,10 +117,10 @@ bool ServerLink::wait_until(const Deadline& deadline, Done&& done) {
   while (!done()) {
     if (pump_) {
       const PumpResult result = pump();
-      if (result == PumpResult::idle || (result != PumpResult::worked && deadline.passed())) return done();
+      if (result == PumpResult::idle || (result != PumpResult::worked && deadline.expired())) return done();
       continue;
     }
-    if (deadline.passed()) return false;
+    if (deadline.expired()) return false;
     if (!serves() && !done()) throw_lost();
     shm::wait_for_progress(region_->header(), deadline.left_ms(kPieceMs), [&] { return done() || reports_.collect(); });
   }

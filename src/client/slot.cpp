@@ -28,7 +28,7 @@ bool try_attach(shm::ClientSlot& slot) {
                                             std::memory_order_release, std::memory_order_relaxed);
 }
 
-void release_slot(shm::Region& region, std::uint32_t index) {
+void free_slot(shm::Region& region, std::uint32_t index) {
   shm::ClientSlot& slot = region.slot(index);
   slot.id.store(-1, std::memory_order_relaxed);
   slot.state.store(static_cast<std::uint32_t>(shm::SlotState::free),
@@ -36,7 +36,7 @@ void release_slot(shm::Region& region, std::uint32_t index) {
   region.memory().unlock(shm::kClientParts + index);  // last: until then this process owns the slot
 }
 
-void leave_slot(shm::Region& region, std::uint32_t index) { region.memory().unlock(shm::kClientParts + index); }
+void unlock_slot(shm::Region& region, std::uint32_t index) { region.memory().unlock(shm::kClientParts + index); }
 
 // The lock tells whose the slot is; a claimer whose lock could be taken has died. Checks for a duplicate id after taking the slot, so that
 // of two processes with the same id at least one sees the other.
@@ -49,14 +49,14 @@ bool try_claim(shm::Region& region, std::uint32_t index, int id) {
   auto state = static_cast<std::uint32_t>(shm::SlotState::free);
   if (!slot.state.compare_exchange_strong(state, static_cast<std::uint32_t>(shm::SlotState::claimed), std::memory_order_seq_cst) &&
       state != static_cast<std::uint32_t>(shm::SlotState::claimed)) {
-    leave_slot(region, index);
+    unlock_slot(region, index);
     return false;
   }
   slot.pid = ::getpid();
   slot.id.store(id, std::memory_order_seq_cst);
   for (std::uint32_t other = 0; other < region.client_count(); ++other) {
     if (other == index || !has_id(region, other, id)) continue;
-    release_slot(region, index);
+    free_slot(region, index);
     throw Error(DC_E_DUPLICATE, format("client id {} is already attached to this server (process {}); ids are unique in a run", id,
                                        region.slot(other).pid));
   }

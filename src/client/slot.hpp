@@ -14,10 +14,10 @@ namespace damaris::client {
 bool try_claim(shm::Region& region, std::uint32_t slot, int id);
 
 // Only for the claimer, before it attaches.
-void release_slot(shm::Region& region, std::uint32_t slot);
+void free_slot(shm::Region& region, std::uint32_t slot);
 
 // Only for the process that has attached, which publishes nothing more: a recovery need not wait for its end.
-void leave_slot(shm::Region& region, std::uint32_t slot);
+void unlock_slot(shm::Region& region, std::uint32_t slot);
 
 // Only for the claimer, once its arenas are made. Returns false if the server has stopped waiting for it.
 bool try_attach(shm::ClientSlot& slot);

@@ -101,16 +101,16 @@ std::string layout_text(const Declarations& declared, const Variable& variable) 
   return format("layout '{}', {}:{}", layout.name, declared.frame->file, layout.where.line);
 }
 
-[[noreturn]] void refuse_dims(const Declarations& declared, const Variable& variable, const model::Shape& shape,
-                              const Source& source) {
+[[noreturn]] void throw_wrong_dims(const Declarations& declared, const Variable& variable, const model::Shape& shape,
+                                   const Source& source) {
   const std::string flat = source.ndims == 1 && source.extents != nullptr ? format(" of {} elements", source.extents[0]) : "";
   throw Error(DC_E_SHAPE,
               format("'{}' has {} dimensions and {} elements ({}), the array has {}{}", declared.path_of(variable), shape.ndims,
                      shape.bytes / variable.element_bytes, layout_text(declared, variable), source.ndims, flat));
 }
 
-[[noreturn]] void refuse_extents(const Declarations& declared, const Variable& variable, const model::Shape& shape,
-                                 const Source& source, std::int64_t step) {
+[[noreturn]] void throw_wrong_extents(const Declarations& declared, const Variable& variable, const model::Shape& shape,
+                                      const Source& source, std::int64_t step) {
   std::vector<std::int64_t> expected;
   for (int d = 0; d < shape.ndims; ++d) expected.push_back(shape.extents[c_place(variable, d)]);
   const std::vector<std::int64_t> given(source.extents, source.extents + source.ndims);
@@ -138,21 +138,21 @@ void scatter_strided(std::byte* target, const std::byte* source, int ndims, cons
   copier.run(target, ndims, extents, strides_bytes);
 }
 
-void refuse_type(const Declarations& declared, const Variable& variable, dc_type given) {
+void throw_wrong_type(const Declarations& declared, const Variable& variable, dc_type given) {
   throw Error(DC_E_TYPE, format("'{}' holds {} ({}), the array holds {}", declared.path_of(variable),
                                 model::type_name(variable.type), layout_text(declared, variable), model::type_name(given)));
 }
 
 void check_source(const Declarations& declared, const Variable& variable, const model::Shape& shape, const Source& source,
                   std::int64_t step) {
-  if (source.type != DC_ANY && source.type != variable.type) refuse_type(declared, variable, source.type);
+  if (source.type != DC_ANY && source.type != variable.type) throw_wrong_type(declared, variable, source.type);
   if (source.data == nullptr && shape.bytes > 0)
     throw Error(DC_E_ARGUMENT, format("argument `data` for '{}' is NULL", declared.path_of(variable)));
   if (source.extents == nullptr && source.strides_bytes == nullptr) return;
   if (is_flat(variable, shape, source)) return;
-  if (source.ndims != shape.ndims) refuse_dims(declared, variable, shape, source);
+  if (source.ndims != shape.ndims) throw_wrong_dims(declared, variable, shape, source);
   if (source.extents != nullptr && !has_extents(variable, shape, source.extents))
-    refuse_extents(declared, variable, shape, source, step);
+    throw_wrong_extents(declared, variable, shape, source, step);
 }
 
 void copy_source(std::byte* target, const Variable& variable, const Source& source) {

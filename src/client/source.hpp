@@ -39,7 +39,7 @@ struct Target {
   Source as_source() const { return {data, type, ndims, extents, strides_bytes}; }
 };
 
-[[noreturn]] void refuse_type(const Declarations& declared, const Variable& variable, dc_type given);
+[[noreturn]] void throw_wrong_type(const Declarations& declared, const Variable& variable, dc_type given);
 
 // Throws Error: DC_E_TYPE, DC_E_SHAPE, or DC_E_ARGUMENT for a null pointer. `shape`: the variable's shape in that step.
 void check_source(const Declarations& declared, const Variable& variable, const model::Shape& shape, const Source& source,

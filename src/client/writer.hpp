@@ -104,7 +104,7 @@ struct Writer {
   }
 
   // Records a write refused by back-pressure; it is reported to the server before the step ends.
-  void refuse(std::uint32_t variable, std::int64_t step, bool drops) {
+  void count_omitted(std::uint32_t variable, std::int64_t step, bool drops) {
     ++refused[{step, variable, drops}];
     add_one(drops ? dropped : skipped);
   }
@@ -160,8 +160,8 @@ struct Writer {
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // not committed yet
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step
-  using Refused = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
-  std::map<Refused, std::uint64_t> refused;                              // number of writes not yet reported to the server
+  using NotStorable = std::tuple<std::int64_t, std::uint32_t, bool>;     // step, variable, dropped or skipped
+  std::map<NotStorable, std::uint64_t> refused;                          // number of writes not yet reported to the server
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
   std::uint64_t reported_waits = 0;                                      // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step

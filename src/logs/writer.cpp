@@ -104,7 +104,7 @@ Writer::Writer(const LogSettings& settings)
     take_over();
   } catch (const Error& error) {
     if (settings_.existing == Existing::recover) {
-      refusal_.emplace(error);
+      block_reason_.emplace(error);
       return;
     }
     if (index_ >= 0) ::close(index_);
@@ -295,7 +295,7 @@ void Writer::write_entries(std::vector<IndexEntry> entries) {
 }
 
 std::size_t Writer::store(const std::vector<Append>& appends) {
-  if (refusal_) throw Error(*refusal_);
+  if (block_reason_) throw Error(*block_reason_);
   std::size_t refused = 0;
   const std::vector<const Append*> fresh = to_write(appends, refused);
   lacks_ = lacks_ || refused > 0;
@@ -339,7 +339,7 @@ void Writer::sync_files() {
 }
 
 void Writer::finish(bool complete) {
-  if (refusal_) return;
+  if (block_reason_) return;
   if (!begun_) {
     struct stat facts = {};
     if (::fstat(index_, &facts) == 0 && facts.st_size == 0) ::unlink(names_.index().c_str());

@@ -61,7 +61,7 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   // Why store() throws and nothing is written; null if it does not.
-  const Error* refusal() const { return refusal_ ? &*refusal_ : nullptr; }
+  const Error* block_reason() const { return block_reason_ ? &*block_reason_ : nullptr; }
   const Before& before() const { return before_; }
   // Where the first append of this run goes.
   std::uint64_t end(std::uint32_t file) const { return covered_[file].end(); }
@@ -95,7 +95,7 @@ class Writer {
 
   const LogSettings settings_;
   const Names names_;
-  std::optional<Error> refusal_;
+  std::optional<Error> block_reason_;
   Before before_;
   int index_ = -1;
   std::vector<int> data_;          // descriptors, -1: not open yet

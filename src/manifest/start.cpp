@@ -53,7 +53,7 @@ std::optional<Begun> begun_in(const FileNames& names) {
 
 StartLock::StartLock(const FileNames& names, std::chrono::milliseconds timeout) : path_(names.hidden(".lock")) {
   for (const Deadline deadline = Deadline::after_ms(timeout.count()); !try_lock(); std::this_thread::sleep_for(kLookEvery))
-    if (deadline.passed())
+    if (deadline.expired())
       throw Failure("cannot lock " + path_ + " within " + std::to_string(timeout.count()) +
                         " ms: another process that starts holds the lock; if that does not go on, end it: 'fuser " + path_ +
                         "' names it",
@@ -201,7 +201,7 @@ Started wait_for_begun(const FileNames& names, const RunEntry& run, LogName own,
       if (!begun->refused.empty()) throw Error(DC_E_NO_OUTPUT, "server 0 could not begin the manifest: " + begun->refused);
       return open_log(names, run, {begun->log.generation, own.host, own.server});
     }
-    if (deadline.passed() &&
+    if (deadline.expired() &&
         holder_of(names.hidden(".lock")) != Holder::alive)  // else server 0 reads the manifests of earlier runs
       throw Error(DC_E_NO_OUTPUT, "server 0 has not begun the manifest of '" + names.of_run("") + "' within " +
                                       std::to_string(timeout.count()) +

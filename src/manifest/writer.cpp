@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kStartWait{30'000};
 constexpr std::int64_t kEndWaitMs = 2'000;
 
 // Servers without MPI do not know their number: in place each counts those before it. A recovery knows it.
-bool is_apart(const dc_host_t& host, Existing existing) {
+bool is_independent(const dc_host_t& host, Existing existing) {
   return host.communicator == nullptr && (host.server_count == 1 || existing != Existing::recover);
 }
 
@@ -35,7 +35,7 @@ RunEntry run_of(const dc_host_t& host, Existing existing) {
   RunEntry run;
   run.run = utc_now_ms() + "-" + host.host_name + "-" + std::to_string(::getpid()) + "-" + std::to_string(host.server_index);
   run.simulation = host.simulation;
-  run.apart = is_apart(host, existing);
+  run.apart = is_independent(host, existing);
   run.servers = host.server_count;
   run.job = host.job;
   run.replaces_all = existing == Existing::overwrite || existing == Existing::automatic;
@@ -201,7 +201,7 @@ bool ManifestWriter::ends_run() const {
   }
   for (const Deadline deadline = Deadline::after_ms(kEndWaitMs);; std::this_thread::sleep_for(kLookEvery)) {
     while (!others.empty() && (holder_of(others.back()) == Holder::none || has_ended(others.back()))) others.pop_back();
-    if (others.empty() || !waits || deadline.passed()) return others.empty() || waits;
+    if (others.empty() || !waits || deadline.expired()) return others.empty() || waits;
   }
 }
 
@@ -221,14 +221,14 @@ void ManifestWriter::write_list() const {
 }
 
 // Where a server without a log counts as one that is not part of the run.
-bool ManifestWriter::leaves_no_trace(bool leaves_steps) const {
+bool ManifestWriter::leaves_no_trace(bool has_unstored_steps) const {
   const bool is_alone = run_.apart || run_.servers == 1;
-  return is_alone && is_new_ && !has_recorded_ && !leaves_steps && host_.lost_count == 0 && host_.never_attached == 0;
+  return is_alone && is_new_ && !has_recorded_ && !has_unstored_steps && host_.lost_count == 0 && host_.never_attached == 0;
 }
 
-void ManifestWriter::finish(bool leaves_steps, const std::function<void()>& finish_views) {
-  if (leaves_no_trace(leaves_steps)) return undo_start();
-  if (!leaves_steps) record_end();
+void ManifestWriter::finish(bool has_unstored_steps, const std::function<void()>& finish_views) {
+  if (leaves_no_trace(has_unstored_steps)) return undo_start();
+  if (!has_unstored_steps) record_end();
   if (run_.apart || existing_ == Existing::recover || host_.server_index == 0) end_run(finish_views);
   log_->end();
 }
@@ -237,7 +237,7 @@ void ManifestWriter::record_end() {
   for (const Deadline deadline = Deadline::after_ms(kEndWaitMs);; std::this_thread::sleep_for(kLookEvery)) try {
       return log_->append(end_record(losses_of(host_), existing_ == Existing::recover));
     } catch (const Failure& failure) {
-      if (!may_be_transient(failure.system_error()) || deadline.passed())
+      if (!may_be_transient(failure.system_error()) || deadline.expired())
         throw Failure(std::string("the manifest lacks the end of the run: ") + failure.what(), failure.system_error());
     }
 }

@@ -46,9 +46,9 @@ class ManifestWriter {
   void leave_step() { has_left_step_ = true; }
   // Records a new view of the run.
   void record(const ViewEntry& view, std::uint64_t shown);
-  // After the last step. `leaves_steps`: some were left to recovery, so the log does not say that this server has ended. Calls
+  // After the last step. `has_unstored_steps`: some were left to recovery, so the log does not say that this server has ended. Calls
   // `finish_views` where this server ends the run. Throws Failure if the end cannot be recorded, and what `finish_views` throws.
-  void finish(bool leaves_steps, const std::function<void()>& finish_views);
+  void finish(bool has_unstored_steps, const std::function<void()>& finish_views);
 
  private:
   void undo_start() noexcept;
@@ -60,7 +60,7 @@ class ManifestWriter {
   void record_end();
   bool ends_run() const;
   void end_run(const std::function<void()>& finish_views);
-  bool leaves_no_trace(bool leaves_steps) const;
+  bool leaves_no_trace(bool has_unstored_steps) const;
   void write_list() const;
   std::string path_of(const LogName& log) const { return names_.folder() + "/" + log.of(names_.stem()); }
   void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }

@@ -26,12 +26,12 @@ class Adoption {
   Adoption(shm::Region& region, const model::Model& model, Ledger& ledger, Roster& roster, const VariableInfos& infos,
            Failures& failures);
 
-  // Call once. Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `give_up_spilled`. Passes blocks whose messages are no
-  // longer in a lane to `take_block`.
-  void take_over(bool give_up_spilled, const TakeBlock& take_block);
+  // Call once. Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `ignore_missing_spill`. Passes blocks whose messages are no
+  // longer in a lane to `receive_block`.
+  void adopt_region(bool ignore_missing_spill, const TakeBlock& receive_block);
 
   // The steps that the dead server had processed: stored, or given up.
-  const shm::SettledSteps& settled() const noexcept { return settled_; }
+  const shm::FinishedSteps& finished_steps() const noexcept { return finished_; }
   // Number of datasets that were spilled and lost, or arrived after their step was stored.
   std::uint64_t given_up() const noexcept { return given_up_; }
   // The lowest and the highest step found in the spill file.
@@ -41,16 +41,16 @@ class Adoption {
 
   // Call when a step completes: adds the facts that the dead server recorded besides its blocks.
   void restore(Step& step);
-  // Discards the block of a message for a settled step.
+  // Discards the block of a message for a finished step.
   void discard_late_write(const Member& member, const Lane& lane, const shm::Message& message);
 
  private:
-  void take_spilled(bool give_up_missing);
-  Spill::Verdict take_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
+  void adopt_spill(bool forget_missing);
+  Spill::Verdict adopt_spilled_block(const shm::BlockHeader& header, const SpilledBlock& place);
   void restore_open_steps();
-  bool release_spilled(const Member& member, const Lane& lane, const shm::Message& message);
-  void take_append(Member& keeper, const shm::BlockHeader& block, std::uint64_t place, const TakeBlock& take_block);
-  void take_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& take_block);
+  bool drop_spilled_copy(const Member& member, const Lane& lane, const shm::Message& message);
+  void receive_append(Member& keeper, const shm::BlockHeader& block, std::uint64_t place, const TakeBlock& receive_block);
+  void adopt_arena(Member& keeper, Lane& lane, const std::unordered_set<std::uint64_t>& waiting, const TakeBlock& receive_block);
 
   shm::Region& region_;
   const model::Model& model_;
@@ -58,7 +58,7 @@ class Adoption {
   Roster& roster_;
   const VariableInfos& infos_;
   Failures& failures_;
-  shm::SettledSteps settled_;
+  shm::FinishedSteps finished_;
   std::int64_t omitted_until_ = shm::kNoStep;  // steps up to this one may lack writes
   std::uint64_t given_up_ = 0;
   std::optional<std::pair<std::int64_t, std::int64_t>> spilled_steps_;

@@ -32,7 +32,7 @@ class BackPressure {
     if (model_.architecture.spill.empty()) return false;
     if (const auto copy = ledger_.copy_in_progress()) {
       if (may_move(*copy->first)) return ledger_.spill(*copy->first, copy->second);
-      ledger_.abandon_copy();  // a plugin has been given the block, perhaps for long: move another one
+      ledger_.cancel_copy();  // a plugin has been given the block, perhaps for long: move another one
     }
     for (const Member& member : roster_.members()) {
       if (member.presence != Member::Presence::attached) continue;

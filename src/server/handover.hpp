@@ -73,7 +73,7 @@ struct RunActions {
   std::uint32_t slot = 0;    // its
   std::uint64_t order = 0;
   std::size_t seen = 0;  // datasets that had arrived when the signal did
-  StepCopy step;         // made when the job is handed over
+  StepSnapshot step;     // made when the job is handed over
 };
 // Gives a complete step to the plugins; what `view` points to belongs to the ledger and stays until the answer.
 struct ProcessStep {
@@ -81,7 +81,7 @@ struct ProcessStep {
   Clock::time_point complete_since;
 };
 // No other steps come up to `step`.
-struct PassSteps {
+struct EndSteps {
   std::int64_t step = 0;
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
@@ -103,7 +103,7 @@ struct LogAppend {
   std::uint32_t log = 0, file = 0;
   std::int64_t stream = 0;
   AppendedBlock bytes;
-  bool is_far = false;                                             // its place cannot be true, so it is refused
+  bool is_implausible = false;                                     // its place cannot be true, so it is refused
   enum class Fate { waiting, stored, left } fate = Fate::waiting;  // left: a recovery cannot store it, and it stays in the region
 };
 struct LogCommit {
@@ -121,9 +121,9 @@ struct Leave {};
 struct FinalizePlugins {
   std::vector<dc_lost_t> lost;
   std::size_t never_attached = 0;
-  bool leaves_appends = false;  // to recovery
+  bool has_unstored_appends = false;  // to recovery
 };
-using Job = std::variant<SetClients, RunActions, ProcessStep, PassSteps, CompleteStep, Announce, Abandon, ServeRead, StoreLogs,
+using Job = std::variant<SetClients, RunActions, ProcessStep, EndSteps, CompleteStep, Announce, Abandon, ServeRead, StoreLogs,
                          Leave, FinalizePlugins>;
 
 // ---- answers
@@ -143,7 +143,7 @@ struct StepLeft {
   std::int64_t step = 0;
   std::string why;
 };
-struct StepsPassed {
+struct StepsEnded {
   std::int64_t step = 0;
 };
 struct PluginReport {  // outside of any step
@@ -163,7 +163,7 @@ struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {
   Status status;
 };
-using Answer = std::variant<ActionsRun, StepProcessed, StepLeft, StepsPassed, PluginReport, Decision, ReadServed, LogsStored,
+using Answer = std::variant<ActionsRun, StepProcessed, StepLeft, StepsEnded, PluginReport, Decision, ReadServed, LogsStored,
                             AllLeft, PluginsFinalized>;
 
 class Handover {

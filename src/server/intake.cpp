@@ -92,7 +92,7 @@ std::string fill_lists(const Copy& copy, dc_dataset_t& dataset, Holds holds = Ho
   return bytes == copy.data_bytes ? "" : "its size does not match its extents";
 }
 
-void take_place(const dc_dataset_t& dataset, dc_read_t& read) {
+void copy_place(const dc_dataset_t& dataset, dc_read_t& read) {
   read.variable = dataset.variable;
   read.step = dataset.step;
   read.source = dataset.source;
@@ -219,7 +219,7 @@ ReadRequest check_request(const shm::Region& region, const shm::LaneSpan& span, 
   }
   if (!of_step) return asked;
   asked.fault = fill_lists(copy, dataset, Holds::interior);
-  take_place(dataset, asked.read);
+  copy_place(dataset, asked.read);
   return asked;
 }
 

@@ -9,11 +9,11 @@
 namespace damaris::server {
 
 // No call of a plugin delays a read more than one.
-bool IntakeSide::hand_out_reads() {
+bool IntakeSide::send_reads() {
   bool any = false;
   for (; !reads_.empty() && handover_.jobs.try_push(reads_.front()); any = true) {
     reads_.pop_front();
-    ++reads_out_;
+    ++reads_in_work_;
   }
   return any;
 }
@@ -28,11 +28,11 @@ void IntakeSide::submit(Job job) {
 }
 
 // A part at a time, beside steps and actions. What the file system refuses up to the end is left to recovery.
-bool IntakeSide::hand_out_logs(bool ending) {
-  if (ending && refuses_logs() && !logs_.empty()) {
-    const std::string why = logs_.refusal();
+bool IntakeSide::send_logs(bool ending) {
+  if (ending && logs_are_blocked() && !logs_.empty()) {
+    const std::string why = logs_.block_reason();
     if (const std::size_t appends = logs_.leave(); appends > 0) {
-      const std::string sentence = format("{} appends to logs are {}: {}", appends, where_left("that cause"), why);
+      const std::string sentence = format("{} appends to logs are {}: {}", appends, recovery_hint("that cause"), why);
       failures_.record(DC_E_IO, sentence);
       notify_all_clients({DC_E_IO, sentence});
     }
@@ -45,33 +45,33 @@ bool IntakeSide::hand_out_logs(bool ending) {
   return handover_.jobs.try_push(job);
 }
 
-bool IntakeSide::hand_out_backlog() {
+bool IntakeSide::send_backlog() {
   bool any = false;
   for (; !backlog_.empty() && handover_.jobs.try_push(backlog_.front()); any = true) backlog_.pop_front();
   return any;
 }
 
 // One at a time: only what the work side may read at this moment cannot be spilled.
-bool IntakeSide::hand_out_action() {
-  if (actions_out_ || actions_.empty() || handover_.jobs.full()) return false;
+bool IntakeSide::send_action() {
+  if (action_running_ || actions_.empty() || handover_.jobs.full()) return false;
   RunActions& next = actions_.front();
   next.step = ledger_.open(next.key.step).show(roster_.size(), next.seen);
   RunActions actions = std::move(next);
   actions_.pop_front();
   const auto of_step = actions_of_.find(actions.key.step);
   if (--of_step->second == 0) actions_of_.erase(of_step);
-  actions_out_ = true;
+  action_running_ = true;
   Job job = std::move(actions);
   return handover_.jobs.try_push(job);
 }
 
 // A step's actions run before the step is stored.
-bool IntakeSide::hand_out_step(bool urgent) {
-  if (handover_.jobs.full() || passing_ || leaves_steps_) return false;
+bool IntakeSide::send_step(bool urgent) {
+  if (handover_.jobs.full() || ending_steps_ || has_unstored_steps_) return false;
   bool another = false;
   Step* const next = ledger_.next_unprocessed(another);
   handover_.urgent.store(urgent || another || client_waits(), std::memory_order_relaxed);
-  if (step_out_) return false;
+  if (step_in_work_) return false;
   const std::int64_t first_with_actions = actions_of_.empty() ? kAllSteps : actions_of_.begin()->first;
   if (next != nullptr) {
     if (first_with_actions <= next->step()) return false;
@@ -83,114 +83,114 @@ bool IntakeSide::hand_out_step(bool urgent) {
     ProcessStep work{next->view(roster_.size()), *next->complete_since};
     work.view.complete = 1;
     Job job = work;
-    step_out_ = next->step();
+    step_in_work_ = next->step();
     return handover_.jobs.try_push(job);
   }
   // Complete steps that nothing was written in.
   const std::int64_t complete = std::min({roster_.frontier(), ledger_.highest_step(), first_with_actions - 1});
   if (complete <= completed_) return false;
-  Job job = PassSteps{complete, lost(), never_attached()};
-  passing_ = complete;
+  Job job = EndSteps{complete, lost(), never_attached()};
+  ending_steps_ = complete;
   return handover_.jobs.try_push(job);
 }
 
-bool IntakeSide::hand_out(bool urgent, bool ending) {
+bool IntakeSide::send_jobs(bool urgent, bool ending) {
   handover_.ending.store(ending, std::memory_order_relaxed);
-  bool any = hand_out_reads();
-  any |= hand_out_logs(ending);
-  any |= hand_out_backlog();
-  any |= hand_out_action();
-  any |= hand_out_step(urgent);
+  bool any = send_reads();
+  any |= send_logs(ending);
+  any |= send_backlog();
+  any |= send_action();
+  any |= send_step(urgent);
   if (any) handover_.wake_work();
   return any;
 }
 
 void IntakeSide::submit_leave() {
   // First, so that the plugins' messages are sent before the coordinator completes.
-  submit(PassSteps{kAllSteps, lost(), never_attached()});
+  submit(EndSteps{kAllSteps, lost(), never_attached()});
   signals_.complete(kAllSteps);
   submit(Leave{});
 }
 
-bool IntakeSide::take_answers() {
+bool IntakeSide::handle_answers() {
   bool any = false;
   signals_.note_looks(handover_.looks());  // first: see Handover::looks
   while (std::optional<Answer> answer = handover_.answers.try_pop()) {
-    std::visit([this](auto& one) { take(one); }, *answer);
+    std::visit([this](auto& one) { handle(one); }, *answer);
     any = true;
   }
   return any;
 }
 
-void IntakeSide::take(ActionsRun& answer) {
+void IntakeSide::handle(ActionsRun& answer) {
   for (const Status& report : answer.reports) {
     if (report.code < DC_OK) failures_.record_logged(report);
     roster_.notify_all_clients({answer.key.step, report});
   }
-  if (Step* step = ledger_.find(answer.key.step)) step->end_showing();
+  if (Step* step = ledger_.find(answer.key.step)) step->release_snapshot();
   signals_.end_actions(answer.key, answer.scope, answer.slot);
-  actions_out_ = false;
+  action_running_ = false;
 }
 
-void IntakeSide::take(StepsPassed& answer) {
-  passing_.reset();
+void IntakeSide::handle(StepsEnded& answer) {
+  ending_steps_.reset();
   if (answer.step == kAllSteps) return;
   completed_ = answer.step;
   publish_frontier(true);
 }
 
 // The last report of this server about its steps. None of them is marked as processed, so recovery takes them all.
-void IntakeSide::take(StepLeft& answer) {
-  const std::string sentence = format("{}: {}", left_text(answer.step), answer.why);
+void IntakeSide::handle(StepLeft& answer) {
+  const std::string sentence = format("{}: {}", unstored_text(answer.step), answer.why);
   failures_.record(DC_E_IO, sentence);
   notify_all_clients({DC_E_IO, sentence});
-  step_out_.reset();
-  leaves_steps_ = true;
+  step_in_work_.reset();
+  has_unstored_steps_ = true;
   all_durable_ = false;
   roster_.deliver();
 }
 
-std::string IntakeSide::left_text(std::int64_t step) {
+std::string IntakeSide::unstored_text(std::int64_t step) {
   const std::string steps = step < highest_step() ? format("steps {} to {} are", step, highest_step()) : format("step {} is", step);
-  return format("{} {}", steps, where_left("its cause"));
+  return format("{} {}", steps, recovery_hint("its cause"));
 }
 
-std::string IntakeSide::where_left(const char* cause) {
+std::string IntakeSide::recovery_hint(const char* cause) {
   if (region_->name().empty() || !region_->memory().has_name()) return "not stored, and lost";
   return format("not stored yet, but left in memory{}: 'damaris recover {}' stores what is there when {} has gone",
                 ledger_.spill_file().holds_something() ? format(" and {}", ledger_.spill_file().path()) : "", region_->name(),
                 cause);
 }
 
-void IntakeSide::take(PluginReport& answer) {
+void IntakeSide::handle(PluginReport& answer) {
   if (answer.status.code < DC_OK) failures_.record_logged(answer.status);
   if (answer.status.is_notice()) notify_all_clients(answer.status);
 }
 
-void IntakeSide::take(Decision& answer) { signals_.decide(answer); }
+void IntakeSide::handle(Decision& answer) { signals_.decide(answer); }
 
-void IntakeSide::take(ReadServed& answer) {
-  --reads_out_;
+void IntakeSide::handle(ReadServed& answer) {
+  --reads_in_work_;
   ledger_.answer(answer.block);
   shm::notify_progress(region_->header());
 }
 
-void IntakeSide::take(LogsStored& answer) {
-  logs_.take(answer);
+void IntakeSide::handle(LogsStored& answer) {
+  logs_.handle(answer);
   if (answer.refused > 0 && !std::exchange(has_refused_appends_, true)) {  // each commit says it again
     const std::string sentence = "appends to logs are refused: their places cannot be true, so a client has damaged the region";
     failures_.record(DC_E_IO, sentence);
     notify_all_clients({DC_E_IO, sentence});
   }
   if (answer.left.code != DC_OK)
-    failures_.record(answer.left.code, format("appends to logs are {}: {}", where_left("that cause"), answer.left.message));
+    failures_.record(answer.left.code, format("appends to logs are {}: {}", recovery_hint("that cause"), answer.left.message));
 }
 
-void IntakeSide::take(AllLeft&) { all_servers_left_ = true; }
+void IntakeSide::handle(AllLeft&) { all_servers_left_ = true; }
 
-void IntakeSide::take(PluginsFinalized& answer) { finalize_result_ = std::move(answer.status); }
+void IntakeSide::handle(PluginsFinalized& answer) { finalize_result_ = std::move(answer.status); }
 
-void IntakeSide::account_for(Step& step) const {
+void IntakeSide::record_absent_clients(Step& step) const {
   for (const Member& member : roster_.members()) {
     if (member.id < 0)
       ++step.never_attached;
@@ -203,7 +203,7 @@ void IntakeSide::account_for(Step& step) const {
   std::sort(step.absent.begin(), step.absent.end());
 }
 
-void IntakeSide::take(StepProcessed& answer) {
+void IntakeSide::handle(StepProcessed& answer) {
   const PluginHost::StepResult& result = answer.result;
   for (const StoredFile& file : result.files)
     log_line(LogLevel::info, format("step {}: {} ({} bytes)", answer.step, file.path, file.bytes));
@@ -212,7 +212,7 @@ void IntakeSide::take(StepProcessed& answer) {
     roster_.notify_all_clients({answer.step, result.first_failure});
   }
   for (const Status& notice : result.notices) roster_.notify_all_clients({answer.step, notice});
-  step_out_.reset();
+  step_in_work_.reset();
   add_to_totals(result);
   all_durable_ &= result.durable;
   if (!result.durable && !adoption_) shm::give_up(region_->header(), answer.step, given_up_);

@@ -53,16 +53,16 @@ IntakeSide::IntakeSide(std::shared_ptr<const model::Model> model, std::shared_pt
       logs_(*region_, *model_, infos_, ledger_),
       attach_deadline_(Deadline::after_ms(model_->architecture.attach_timeout_ms)) {}
 
-void IntakeSide::adopt(bool give_up_spilled) {
+void IntakeSide::adopt(bool ignore_missing_spill) {
   stop_accepting();
   logs_.adopt();
   const auto take = [this](Member& member, Lane& lane, const shm::Message& message) {
-    if (message.kind != shm::MessageKind::append) return take_block(member, lane, message);
-    if (const std::string fault = logs_.take_append(member, lane, message); !fault.empty())
+    if (message.kind != shm::MessageKind::append) return receive_block(member, lane, message);
+    if (const std::string fault = logs_.receive_append(member, lane, message); !fault.empty())
       failures_.record(DC_E_CLIENT_LOST, format("an append of client {} to a log is left: {}", member.id, fault));
   };
   adoption_.emplace(*region_, *model_, ledger_, roster_, infos_, failures_);
-  adoption_->take_over(give_up_spilled, take);
+  adoption_->adopt_region(ignore_missing_spill, take);
 }
 
 std::vector<std::int32_t> IntakeSide::ids() const {
@@ -73,14 +73,14 @@ std::vector<std::int32_t> IntakeSide::ids() const {
   return ids;
 }
 
-bool IntakeSide::rests(const Member& member) const {
+bool IntakeSide::is_over_quota(const Member& member) const {
   return signals_.queued(member) >= kMostQueuedSignals || ledger_.has_unprocessed(member.last_step, kMostQueuedSteps);
 }
 
 bool IntakeSide::drain(bool even_resting) {
   bool worked = false;
   for (Member& member : roster_.members()) {
-    if (member.presence != Member::Presence::attached || (!even_resting && rests(member))) continue;
+    if (member.presence != Member::Presence::attached || (!even_resting && is_over_quota(member))) continue;
     for (Lane& lane : member.lanes) worked |= drain_lane(member, lane);
   }
   if (worked) shm::notify_lane_room(region_->header());
@@ -114,10 +114,10 @@ void IntakeSide::reject(Member& member, Lane& lane, const std::string& why) {
 // they end none.
 void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& message) {
   if (message.kind == shm::MessageKind::read || message.kind == shm::MessageKind::last_step)
-    return take_read_request(member, lane, message);
+    return receive_read(member, lane, message);
   if (message.kind == shm::MessageKind::append || message.kind == shm::MessageKind::log_commit)
-    return take_of_log(member, lane, message);
-  if (adoption_ && adoption_->settled().contains(message.step) && message.kind != shm::MessageKind::finalize)
+    return receive_log_message(member, lane, message);
+  if (adoption_ && adoption_->finished_steps().contains(message.step) && message.kind != shm::MessageKind::finalize)
     return adoption_->discard_late_write(member, lane, message);
   // The server had noted this end, and was killed before it removed the message.
   if (adoption_ && message.kind == shm::MessageKind::end_iteration && message.step == lane.frontier) return;
@@ -131,7 +131,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
   }
   switch (message.kind) {
     case shm::MessageKind::write:
-      return take_block(member, lane, message);
+      return receive_block(member, lane, message);
     case shm::MessageKind::signal:
       if (adoption_) return;  // too late to run its actions
       if (message.name >= model_->events.size()) return reject(member, lane, format("there is no event {}", message.name));
@@ -141,7 +141,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
       return roster_.end(member, lane, message.step);
     case shm::MessageKind::skipped:
     case shm::MessageKind::dropped:
-      return take_refusal(member, lane, message);
+      return receive_omission(member, lane, message);
     case shm::MessageKind::set_time:
       ledger_.open(message.step).set_time(message.time);
       return record_time(message);
@@ -153,7 +153,7 @@ void IntakeSide::dispatch(Member& member, Lane& lane, const shm::Message& messag
       return;
     case shm::MessageKind::finalize:
       roster_.end(member, lane, kAllSteps);
-      if (member.frontier == kAllSteps) logs_.take_end(member);
+      if (member.frontier == kAllSteps) logs_.receive_finalize(member);
       if (member.frontier == kAllSteps) roster_.leave(member, Member::Presence::finalized);
       return;
   }
@@ -166,17 +166,17 @@ void IntakeSide::record_time(const shm::Message& message) {
                                        shm::kTimes, lost));
 }
 
-void IntakeSide::take_refusal(Member& member, Lane& lane, const shm::Message& message) {
+void IntakeSide::receive_omission(Member& member, Lane& lane, const shm::Message& message) {
   if (message.name >= model_->variables.size()) return reject(member, lane, format("there is no variable {}", message.name));
   const bool drops = message.kind == shm::MessageKind::dropped;
-  ledger_.open(message.step).refuse(message.name, drops);
+  ledger_.open(message.step).omit(message.name, drops);
   shm::omit(region_->header(), message.step, shm::Omission::one_write(message.step));
   region_->header().left_out.fetch_add(message.count, std::memory_order_relaxed);
   log_line(LogLevel::warning, format("step {}: {} writes of '{}' by client {} are {} for lack of room", message.step, message.count,
                                      model_->variables[message.name].path, member.id, drops ? "dropped" : "skipped"));
 }
 
-void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Message& message) {
+void IntakeSide::receive_read(Member& member, Lane& lane, const shm::Message& message) {
   const ReadRequest asked = check_request(*region_, lane.span, member.id, message, infos_);
   const bool held = asked.block.size_bytes > 0 && ledger_.is_held(asked.block);
   if (held || !asked.fault.empty())
@@ -185,13 +185,13 @@ void IntakeSide::take_read_request(Member& member, Lane& lane, const shm::Messag
   reads_.emplace_back(ServeRead{asked});
 }
 
-void IntakeSide::take_of_log(Member& member, Lane& lane, const shm::Message& message) {
+void IntakeSide::receive_log_message(Member& member, Lane& lane, const shm::Message& message) {
   const bool appends = message.kind == shm::MessageKind::append;
-  const std::string fault = appends ? logs_.take_append(member, lane, message) : logs_.take_commit(member, lane, message);
+  const std::string fault = appends ? logs_.receive_append(member, lane, message) : logs_.receive_commit(member, lane, message);
   if (!fault.empty()) reject(member, lane, format("{}: {}", described(message), fault));
 }
 
-void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message& message) {
+void IntakeSide::receive_block(Member& member, const Lane& lane, const shm::Message& message) {
   const Intake intake = check_block(*region_, lane.span, member.id, message, infos_);
   const bool held = intake.block.size_bytes > 0 && ledger_.is_held(intake.block);
   std::string fault = intake.fault;
@@ -202,7 +202,7 @@ void IntakeSide::take_block(Member& member, const Lane& lane, const shm::Message
   std::string sentence = format("{} of client {} in step {} was refused: {}", name, member.id, message.step, fault);
   roster_.notify(member, {message.step, {code, sentence}});
   failures_.record(code, sentence);
-  if (!held && intake.block.size_bytes > 0) ledger_.hold_refused(message.step, intake.block);
+  if (!held && intake.block.size_bytes > 0) ledger_.hold_rejected(message.step, intake.block);
   ledger_.open(message.step).record_loss(std::move(sentence));
 }
 
@@ -218,8 +218,8 @@ void IntakeSide::stop_waiting() {
 bool IntakeSide::watch_clients() {
   if (Clock::now() < next_watch_) return false;
   next_watch_ = Clock::now() + kWatchInterval;
-  if (!roster_.all_present() && attach_deadline_.passed()) stop_waiting();
-  const std::vector<Member*> dead = roster_.find_dead();
+  if (!roster_.all_present() && attach_deadline_.expired()) stop_waiting();
+  const std::vector<Member*> dead = roster_.mark_dead_clients();
   for (const Member* member : dead) {
     if (adoption_) break;  // expected: a recovery begins after their death
     const std::string sentence =
@@ -263,7 +263,7 @@ void IntakeSide::reclaim() {
 // One block per pass, so that the lanes are drained in between. The work side may be reading the step that is handed out.
 bool IntakeSide::spill_one() {
   if (adoption_) return false;
-  const bool moved = back_pressure_.spill_one([&](const Step& step) { return step.step() != step_out_; });
+  const bool moved = back_pressure_.spill_one([&](const Step& step) { return step.step() != step_in_work_; });
   if (moved) shm::notify_lane_room(region_->header());
   return moved;
 }
@@ -272,7 +272,7 @@ bool IntakeSide::complete_steps() {
   bool any = false;
   while (Step* step = ledger_.next_to_complete(roster_.frontier())) {
     any = true;
-    account_for(*step);
+    record_absent_clients(*step);
     signals_.complete(step->step());
     ledger_.mark_complete(*step);
     shm::publish_complete(region_->header(), step->step());
@@ -284,7 +284,8 @@ std::vector<dc_lost_t> IntakeSide::lost() const {
   std::vector<dc_lost_t> lost;
   for (const Member& member : roster_.members()) {
     const bool uncertain = adoption_ && adoption_->is_damaged();
-    const std::int64_t last = uncertain ? std::min(member.own_frontier, adoption_->settled().last_processed) : member.own_frontier;
+    const std::int64_t last =
+        uncertain ? std::min(member.own_frontier, adoption_->finished_steps().last_processed) : member.own_frontier;
     if (member.id >= 0 && last != kAllSteps && member.presence == Member::Presence::gone) lost.push_back({member.id, last});
   }
   return lost;
@@ -311,12 +312,13 @@ void IntakeSide::stop() {
 }
 
 // A finalized client may leave once its last step is processed and no pending global instance can still fail.
-void IntakeSide::release_clients(bool all, std::int64_t hold_ms) {
+void IntakeSide::dismiss_clients(bool all, std::int64_t hold_ms) {
   for (Member& member : roster_.members())
-    if (member.presence == Member::Presence::finalized && !(logs_.owes(member) && !all) &&
-        (all || (!signals_.pending() && (leaves_steps_ || completed_ >= std::min(member.last_step, ledger_.highest_step()))))) {
+    if (member.presence == Member::Presence::finalized && !(logs_.has_uncommitted(member) && !all) &&
+        (all ||
+         (!signals_.pending() && (has_unstored_steps_ || completed_ >= std::min(member.last_step, ledger_.highest_step()))))) {
       roster_.deliver();
-      roster_.release(member, hold_ms);
+      roster_.dismiss(member, hold_ms);
     }
 }
 
@@ -331,14 +333,14 @@ bool IntakeSide::has_messages() const {
   const auto& members = roster_.members();
   return std::any_of(members.begin(), members.end(), [&](const Member& member) {
     return member.presence == Member::Presence::attached && std::any_of(member.lanes.begin(), member.lanes.end(), has_one) &&
-           !rests(member);
+           !is_over_quota(member);
   });
 }
 
 bool IntakeSide::busy() const {
-  const bool handed_out = reads_out_ > 0 || actions_out_ || step_out_ || passing_;
+  const bool handed_out = reads_in_work_ > 0 || action_running_ || step_in_work_ || ending_steps_;
   return handed_out || !logs_.empty() || !reads_.empty() || !backlog_.empty() || !actions_.empty() || signals_.pending() ||
-         (!leaves_steps_ && ledger_.has_unprocessed());
+         (!has_unstored_steps_ && ledger_.has_unprocessed());
 }
 
 bool IntakeSide::client_waits() const { return region_->header().clients_waiting.load(std::memory_order_relaxed) != 0; }

@@ -33,7 +33,7 @@ class IntakeSide {
              Handover& handover, Failures& failures);
 
   // Takes over the contents of a dead server's region. Call once, before the first drain. Throws as Adoption does.
-  void adopt(bool give_up_spilled);
+  void adopt(bool ignore_missing_spill);
   const std::optional<Adoption>& adoption() const noexcept { return adoption_; }
 
   // Admits clients that have attached since the last call. Returns whether there was one.
@@ -53,13 +53,13 @@ class IntakeSide {
   void submit(Job job);
   // Passes on what the work side can take: reads first, one action's view and one step at a time. `urgent`: the server is to end.
   // `ending`: and there is no time left for what the storage cannot store.
-  bool hand_out(bool urgent, bool ending = false);
+  bool send_jobs(bool urgent, bool ending = false);
   // Takes the answers of the work side: releases blocks, advances the frontier, reports errors.
-  bool take_answers();
+  bool handle_answers();
   // The last step: announces to the work side that nothing more comes.
   void submit_leave();
   bool all_servers_left() const noexcept { return all_servers_left_; }
-  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached(), leaves_appends()}); }
+  void submit_finalize() { submit(FinalizePlugins{lost(), never_attached(), has_unstored_appends()}); }
   // The result of the plugins' finalize, once it has arrived.
   const std::optional<Status>& finalize_result() const noexcept { return finalize_result_; }
 
@@ -67,7 +67,7 @@ class IntakeSide {
   void stop();
   void stop_accepting();
   // Lets finalized clients leave whose last step is processed; `all`: every finalized client. Each waits at most `hold_ms` for its reports.
-  void release_clients(bool all, std::int64_t hold_ms);
+  void dismiss_clients(bool all, std::int64_t hold_ms);
   // No finalized client is left to be released.
   bool all_released() const;
   bool has_messages() const;
@@ -78,58 +78,58 @@ class IntakeSide {
   std::int64_t completed() const noexcept { return completed_; }
   bool all_left() const { return roster_.all_left(); }
   // Nothing is held except steps that are left to recovery; nothing is submitted or handed out.
-  bool is_drained() const { return (leaves_steps_ || ledger_.empty()) && !busy(); }
+  bool is_drained() const { return (has_unstored_steps_ || ledger_.empty()) && !busy(); }
 
   void notify_all_clients(const Status& status) { roster_.notify_all_clients({highest_step(), status}); }
 
   Spill& spill_file() noexcept { return ledger_.spill_file(); }
   bool all_stored() const noexcept { return all_durable_ && !logs_.leaves(); }
   // The file system refuses what was appended to logs.
-  bool refuses_logs() const noexcept { return !logs_.refusal().empty(); }
+  bool logs_are_blocked() const noexcept { return !logs_.block_reason().empty(); }
   // The storage could not store a step up to the end: it and all later ones stay where they are, for recovery.
-  bool leaves_steps() const noexcept { return leaves_steps_; }
+  bool has_unstored_steps() const noexcept { return has_unstored_steps_; }
   // The same of appends to logs.
-  bool leaves_appends() const noexcept { return logs_.leaves(); }
+  bool has_unstored_appends() const noexcept { return logs_.leaves(); }
 
  private:
-  bool rests(const Member& member) const;
+  bool is_over_quota(const Member& member) const;
   bool drain_lane(Member& member, Lane& lane);
   void dispatch(Member& member, Lane& lane, const shm::Message& message);
-  void take_read_request(Member& member, Lane& lane, const shm::Message& message);
+  void receive_read(Member& member, Lane& lane, const shm::Message& message);
   void record_time(const shm::Message& message);
-  void take_refusal(Member& member, Lane& lane, const shm::Message& message);
-  void take_block(Member& member, const Lane& lane, const shm::Message& message);
-  void take_of_log(Member& member, Lane& lane, const shm::Message& message);
+  void receive_omission(Member& member, Lane& lane, const shm::Message& message);
+  void receive_block(Member& member, const Lane& lane, const shm::Message& message);
+  void receive_log_message(Member& member, Lane& lane, const shm::Message& message);
   void reject(Member& member, Lane& lane, const std::string& why);
   void stop_waiting();
   void watch_plugins();
   void reclaim();
-  void account_for(Step& step) const;
+  void record_absent_clients(Step& step) const;
   void add_to_totals(const PluginHost::StepResult& result);
   void release(std::int64_t step, bool durable);
-  bool hand_out_reads();
-  bool hand_out_logs(bool ending);
-  bool hand_out_backlog();
-  bool hand_out_action();
-  bool hand_out_step(bool urgent);
+  bool send_reads();
+  bool send_logs(bool ending);
+  bool send_backlog();
+  bool send_action();
+  bool send_step(bool urgent);
   void publish_frontier(bool durable);
-  std::string left_text(std::int64_t step);
-  std::string where_left(const char* cause);
+  std::string unstored_text(std::int64_t step);
+  std::string recovery_hint(const char* cause);
   bool client_waits() const;
   // Clients that will be missing from later steps. In a damaged region no step of a dead client is certain beyond the settled ones.
   std::vector<dc_lost_t> lost() const;
   std::size_t never_attached() const;
 
-  void take(ActionsRun& answer);
-  void take(StepProcessed& answer);
-  void take(StepLeft& answer);
-  void take(StepsPassed& answer);
-  void take(PluginReport& answer);
-  void take(Decision& answer);
-  void take(ReadServed& answer);
-  void take(LogsStored& answer);
-  void take(AllLeft& answer);
-  void take(PluginsFinalized& answer);
+  void handle(ActionsRun& answer);
+  void handle(StepProcessed& answer);
+  void handle(StepLeft& answer);
+  void handle(StepsEnded& answer);
+  void handle(PluginReport& answer);
+  void handle(Decision& answer);
+  void handle(ReadServed& answer);
+  void handle(LogsStored& answer);
+  void handle(AllLeft& answer);
+  void handle(PluginsFinalized& answer);
   std::int64_t highest_step() const noexcept { return std::max<std::int64_t>(ledger_.highest_step(), 0); }
 
   std::shared_ptr<const model::Model> model_;
@@ -147,15 +147,15 @@ class IntakeSide {
   std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
   std::deque<RunActions> actions_;
   std::map<std::int64_t, std::size_t> actions_of_;  // how many, by step
-  std::size_t reads_out_ = 0;                       // handed out and not answered, as the next three
-  bool actions_out_ = false;
-  std::optional<std::int64_t> step_out_, passing_;
+  std::size_t reads_in_work_ = 0;                   // handed out and not answered, as the next three
+  bool action_running_ = false;
+  std::optional<std::int64_t> step_in_work_, ending_steps_;
   bool all_servers_left_ = false;
   std::optional<Status> finalize_result_;
   std::int64_t completed_ = shm::kNoStep;
   bool all_durable_ = true, times_lost_ = false;
   std::uint64_t given_up_ = 0;  // steps
-  bool leaves_steps_ = false;
+  bool has_unstored_steps_ = false;
   Deadline attach_deadline_;
   Clock::time_point next_watch_ = Clock::now();
   std::int64_t long_call_ns_ = 0;  // when the last call began that was logged

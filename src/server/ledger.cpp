@@ -67,7 +67,7 @@ void Step::update_lost_texts() {
   lost_texts_are_current_ = true;
 }
 
-void Step::refuse(std::uint32_t variable, bool drops) {
+void Step::omit(std::uint32_t variable, bool drops) {
   dropped_ |= drops;
   const auto place = std::lower_bound(refused_.begin(), refused_.end(), variable);
   if (place == refused_.end() || *place != variable) refused_.insert(place, variable);
@@ -116,18 +116,18 @@ dc_step_t Step::view(std::size_t client_count) {
   return view;
 }
 
-StepCopy Step::show(std::size_t client_count, std::size_t count) {
+StepSnapshot Step::show(std::size_t client_count, std::size_t count) {
   const dc_step_t all = view(client_count);
   std::vector<dc_dataset_t> datasets;
   for (std::size_t i = 0; i < datasets_.size(); ++i)
     if (blocks_[i].arrival < count) datasets.push_back(datasets_[i]);
-  StepCopy copy = {all, std::move(datasets)};
-  for (HeldBlock& block : blocks_) block.shown |= block.arrival < count;
+  StepSnapshot copy = {all, std::move(datasets)};
+  for (HeldBlock& block : blocks_) block.in_snapshot |= block.arrival < count;
   return copy;
 }
 
-void Step::end_showing() {
-  for (HeldBlock& block : blocks_) block.shown = false;
+void Step::release_snapshot() {
+  for (HeldBlock& block : blocks_) block.in_snapshot = false;
 }
 
 void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
@@ -140,7 +140,9 @@ void Step::reduce_harder(const std::vector<dc_variable_info_t>& infos) {
 
 template <class Matches>
 std::optional<std::size_t> Step::find_block(Matches&& matches) const {
-  const auto may_move = [&](const HeldBlock& block) { return block.spilled.record == nullptr && !block.shown && matches(block); };
+  const auto may_move = [&](const HeldBlock& block) {
+    return block.spilled.record == nullptr && !block.in_snapshot && matches(block);
+  };
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), may_move);
   if (found == blocks_.end()) return std::nullopt;
   return static_cast<std::size_t>(found - blocks_.begin());
@@ -183,9 +185,9 @@ bool Ledger::holds_spilled(const dc_dataset_t& dataset) const {
   return found != steps_.end() && found->second.has_spilled(dataset);
 }
 
-void Ledger::hold_refused(std::int64_t step, const HeldBlock& block) {
+void Ledger::hold_rejected(std::int64_t step, const HeldBlock& block) {
   hold(block);
-  open(step).hold_refused(block);
+  open(step).hold_rejected(block);
 }
 
 std::vector<Step*> Ledger::newest_first() {
@@ -214,13 +216,13 @@ std::optional<std::pair<Step*, std::size_t>> Ledger::copy_in_progress() {
   Step* const step = find(copying_->first);
   const auto index = step == nullptr || step->processed ? std::nullopt : step->find_block_at(copying_->second);
   if (index) return std::pair(step, *index);
-  abandon_copy();
+  cancel_copy();
   return std::nullopt;
 }
 
-void Ledger::abandon_copy() noexcept {
+void Ledger::cancel_copy() noexcept {
   copying_.reset();
-  spill_.abandon_copy();
+  spill_.cancel_copy();
 }
 
 Step& Ledger::open(std::int64_t step) {
@@ -277,7 +279,7 @@ bool Ledger::try_release(std::int64_t step) {
   const auto found = steps_.find(step);
   if (found == steps_.end() || !found->second.processed || found->second.pending_globals > 0) return false;
   for (const HeldBlock& block : found->second.blocks()) release(block);
-  for (const HeldBlock& block : found->second.refused_blocks()) release(block);
+  for (const HeldBlock& block : found->second.rejected_blocks()) release(block);
   steps_.erase(found);
   return true;
 }

@@ -21,10 +21,10 @@ namespace damaris::server {
 
 // A step as an action sees it: its datasets so far, in lists of its own, because the ledger goes on adding to an open step. The intake side
 // makes it, the work side reads it and frees it. The data stay where they are: the ledger pins their blocks meanwhile.
-class StepCopy {
+class StepSnapshot {
  public:
-  StepCopy() = default;
-  StepCopy(const dc_step_t& view, std::vector<dc_dataset_t> datasets)
+  StepSnapshot() = default;
+  StepSnapshot(const dc_step_t& view, std::vector<dc_dataset_t> datasets)
       : view_(view),
         datasets_(std::move(datasets)),
         absent_(view.absent, view.absent + view.absent_count),
@@ -61,7 +61,7 @@ struct HeldBlock {
   std::uint64_t size_bytes = 0;
   SpilledBlock spilled = {};  // with a record: the block is in the spill file, not in the region
   std::size_t arrival = 0;    // how many datasets of the step came before it
-  bool shown = false;         // an action may read it at this moment
+  bool in_snapshot = false;   // an action may read it at this moment
 };
 
 class Step {
@@ -79,18 +79,18 @@ class Step {
   // Whether it has a copy in the spill file: the same shape, place and bytes.
   bool has_spilled(const dc_dataset_t& dataset) const;
   // Records that writes of a variable were refused for lack of room.
-  void refuse(std::uint32_t variable, bool drops);
+  void omit(std::uint32_t variable, bool drops);
   // Records lost data of this step, with a message for the storage. Keeps the first messages, and their total number.
   void record_loss(std::string sentence);
   // A refused block stays in place until the step is released, so that a recovery finds it too.
-  void hold_refused(const HeldBlock& block) { refused_blocks_.push_back(block); }
+  void hold_rejected(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
   // Valid until the next add; no block is added once the step is complete. Datasets ordered by variable, source, block.
   dc_step_t view(std::size_t client_count);
-  // For an action: the first `count` datasets that came. Their blocks stay where they are until end_showing().
-  StepCopy show(std::size_t client_count, std::size_t count);
-  void end_showing();
+  // For an action: the first `count` datasets that came. Their blocks stay where they are until release_snapshot().
+  StepSnapshot show(std::size_t client_count, std::size_t count);
+  void release_snapshot();
   // Switches the datasets to `infos`, which contain the stronger reductions.
   void reduce_harder(const std::vector<dc_variable_info_t>& infos);
 
@@ -107,7 +107,7 @@ class Step {
   bool processed = false;                           // plugins are done; only pending global instances hold its blocks
   int pending_globals = 0;                          // pending global instances, which hold its blocks
   const std::vector<HeldBlock>& blocks() const noexcept { return blocks_; }
-  const std::vector<HeldBlock>& refused_blocks() const noexcept { return refused_blocks_; }
+  const std::vector<HeldBlock>& rejected_blocks() const noexcept { return refused_blocks_; }
   std::size_t dataset_count() const noexcept { return datasets_.size(); }
 
  private:
@@ -163,7 +163,7 @@ class Ledger {
   // Whether it holds a copy of it in the spill file.
   bool holds_spilled(const dc_dataset_t& dataset) const;
   // Holds a refused block until its step is released.
-  void hold_refused(std::int64_t step, const HeldBlock& block);
+  void hold_rejected(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }
   std::vector<Step*> newest_first();
@@ -172,7 +172,7 @@ class Ledger {
   bool spill(Step& step, std::size_t index);
   // The step and block that spill() is to go on with; none while no copy is in progress. Drops a copy whose block is needed no more.
   std::optional<std::pair<Step*, std::size_t>> copy_in_progress();
-  void abandon_copy() noexcept;
+  void cancel_copy() noexcept;
   Spill& spill_file() noexcept { return spill_; }
   bool empty() const noexcept { return steps_.empty(); }
   bool is_held(const HeldBlock& block) const { return held_offsets_[block.arena].count(block.offset) != 0; }

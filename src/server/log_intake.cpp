@@ -22,7 +22,7 @@ LogIntake::LogIntake(shm::Region& region, const model::Model& model, const Varia
       model_(model),
       infos_(infos),
       ledger_(ledger),
-      owed_(region.client_count()),
+      uncommitted_(region.client_count()),
       appended_(region.client_count()) {
   for (std::uint64_t file = 0; file < region.log_files(); ++file)
     highest_.push_back(region.log_end(file).bytes.load(std::memory_order_relaxed));
@@ -30,11 +30,11 @@ LogIntake::LogIntake(shm::Region& region, const model::Model& model, const Varia
 
 // What was reserved and has not come lies in an arena: so no place is further behind the last one than the region is large. A client that
 // scribbles in the region could otherwise make files of any size.
-bool LogIntake::is_far(const LogAppend& append) const {
+bool LogIntake::is_implausible(const LogAppend& append) const {
   return append.bytes.offset + append.bytes.bytes > highest_[append.file] + 2 * region_.memory().size_bytes();
 }
 
-std::string LogIntake::take_append(const Member& member, const Lane& lane, const shm::Message& message) {
+std::string LogIntake::receive_append(const Member& member, const Lane& lane, const shm::Message& message) {
   LogAppend append;
   append.bytes =
       check_append(region_, lane.span, member.id, message, std::min<std::size_t>(model_.logs.size(), region_.log_files()));
@@ -44,16 +44,16 @@ std::string LogIntake::take_append(const Member& member, const Lane& lane, const
   append.stream = std::int64_t{member.id} * region_.threads() + lane.index % region_.threads();
   append.file = first_file(model_, append.log) + static_cast<std::uint32_t>(append.stream % model_.logs[append.log].files);
   if (append.file >= highest_.size()) return "there is no such log";
-  append.is_far = is_far(append);  // not the fault of this client, which keeps its lane
-  if (append.is_far && adopts_) return "its place lies far behind the end of the log";
+  append.is_implausible = is_implausible(append);  // not the fault of this client, which keeps its lane
+  if (append.is_implausible && adopts_) return "its place lies far behind the end of the log";
   ledger_.hold(append.bytes.block);
   queue_.emplace_back(append);
-  if (!append.is_far) highest_[append.file] = std::max(highest_[append.file], append.bytes.offset + append.bytes.bytes);
+  if (!append.is_implausible) highest_[append.file] = std::max(highest_[append.file], append.bytes.offset + append.bytes.bytes);
   appended_[member.slot] = true;
   return "";
 }
 
-std::string LogIntake::take_commit(const Member& member, const Lane& lane, const shm::Message& message) {
+std::string LogIntake::receive_commit(const Member& member, const Lane& lane, const shm::Message& message) {
   LogCommit commit;
   commit.log = message.name;
   commit.durable = message.count != 0;
@@ -66,15 +66,15 @@ std::string LogIntake::take_commit(const Member& member, const Lane& lane, const
   return "";
 }
 
-void LogIntake::take_end(const Member& member) {
+void LogIntake::receive_finalize(const Member& member) {
   if (!appended_[member.slot] || leaves_) return;
   for (std::uint32_t log = 0; log < model_.logs.size(); ++log) queue_.emplace_back(LogCommit{log, true, std::nullopt, member.slot});
-  owed_[member.slot] += static_cast<std::uint32_t>(model_.logs.size());
+  uncommitted_[member.slot] += static_cast<std::uint32_t>(model_.logs.size());
   appended_[member.slot] = false;
 }
 
 std::optional<StoreLogs> LogIntake::next() {
-  if (out_ || queue_.empty() || (!refusal_.empty() && Clock::now() < next_try_)) return std::nullopt;
+  if (out_ || queue_.empty() || (!block_reason_.empty() && Clock::now() < next_try_)) return std::nullopt;
   StoreLogs job;
   job.appends.reserve(std::min(queue_.size(), kBatchAppends));
   for (std::uint64_t bytes = 0; !queue_.empty() && job.appends.size() + job.commits.size() < kBatchAppends; queue_.pop_front()) {
@@ -90,7 +90,7 @@ std::optional<StoreLogs> LogIntake::next() {
   return job;
 }
 
-void LogIntake::take_back(StoreLogs job) {
+void LogIntake::requeue(StoreLogs job) {
   out_ = false;
   queue_.insert(queue_.begin(), job.commits.begin(), job.commits.end());
   queue_.insert(queue_.begin(), job.appends.begin(), job.appends.end());
@@ -98,7 +98,7 @@ void LogIntake::take_back(StoreLogs job) {
 
 // The client that waits reads the answer behind the data of its block, as that of a read.
 void LogIntake::answer(const LogCommit& commit, const Status& status) {
-  if (commit.leaving && owed_[*commit.leaving] > 0) --owed_[*commit.leaving];
+  if (commit.leaving && uncommitted_[*commit.leaving] > 0) --uncommitted_[*commit.leaving];
   if (!commit.asked) return;
   shm::Answer text = {};
   text.code = status.code;
@@ -108,7 +108,7 @@ void LogIntake::answer(const LogCommit& commit, const Status& status) {
   ledger_.answer(commit.asked->block);
 }
 
-void LogIntake::take(LogsStored& stored) {
+void LogIntake::handle(LogsStored& stored) {
   StoreLogs job = std::move(stored.job);
   for (const LogAppend& append : job.appends)
     if (append.fate == LogAppend::Fate::stored) ledger_.release(append.bytes.block);
@@ -117,13 +117,13 @@ void LogIntake::take(LogsStored& stored) {
   leaves_ = leaves_ || stored.left.code != DC_OK;
   if (stored.failure.code == DC_OK) {
     out_ = false;
-    refusal_.clear();
+    block_reason_.clear();
     for (std::size_t i = 0; i < job.commits.size(); ++i) answer(job.commits[i], stored.synced[i]);
     shm::notify_progress(region_.header());
     return;
   }
-  if (refusal_.empty()) log_line(LogLevel::warning, format("{}; it is tried again", stored.failure.message));
-  refusal_ = stored.failure.message;
+  if (block_reason_.empty()) log_line(LogLevel::warning, format("{}; it is tried again", stored.failure.message));
+  block_reason_ = stored.failure.message;
   next_try_ = Clock::now() + kPause;
   // A client that waits is told at once; the appends stay, and so does the client that leaves.
   std::vector<LogCommit> leaving;
@@ -134,12 +134,12 @@ void LogIntake::take(LogsStored& stored) {
       leaving.push_back(commit);
   }
   job.commits = std::move(leaving);
-  take_back(std::move(job));
+  requeue(std::move(job));
   shm::notify_progress(region_.header());
 }
 
 std::size_t LogIntake::leave() {
-  const Status status = {DC_E_IO, refusal_};
+  const Status status = {DC_E_IO, block_reason_};
   std::size_t appends = 0;
   for (const Waiting& waiting : queue_) {
     if (const auto* commit = std::get_if<LogCommit>(&waiting))

@@ -27,27 +27,27 @@ class LogIntake {
   // What comes from now on was left by a dead server.
   void adopt() { adopts_ = true; }
   // Each returns "" or why the message is invalid.
-  std::string take_append(const Member& member, const Lane& lane, const shm::Message& message);
-  std::string take_commit(const Member& member, const Lane& lane, const shm::Message& message);
-  // The client sends nothing more; owes() it until what it appended is durable.
-  void take_end(const Member& member);
-  bool owes(const Member& member) const { return owed_[member.slot] > 0; }
+  std::string receive_append(const Member& member, const Lane& lane, const shm::Message& message);
+  std::string receive_commit(const Member& member, const Lane& lane, const shm::Message& message);
+  // The client sends nothing more; has_uncommitted() until what it appended is durable.
+  void receive_finalize(const Member& member);
+  bool has_uncommitted(const Member& member) const { return uncommitted_[member.slot] > 0; }
 
   // What the work side is to store next, if it has nothing in hand.
   std::optional<StoreLogs> next();
-  void take(LogsStored& answer);
+  void handle(LogsStored& answer);
 
   bool empty() const noexcept { return queue_.empty() && !out_; }
   // The file system refuses what there is; it is tried again now and then. "" if it does not.
-  const std::string& refusal() const noexcept { return refusal_; }
+  const std::string& block_reason() const noexcept { return block_reason_; }
   // No time is left for that: what is not stored stays in the region, for recovery. Returns its number of appends.
   std::size_t leave();
   bool leaves() const noexcept { return leaves_; }
 
  private:
   using Waiting = std::variant<LogAppend, LogCommit>;
-  bool is_far(const LogAppend& append) const;
-  void take_back(StoreLogs job);
+  bool is_implausible(const LogAppend& append) const;
+  void requeue(StoreLogs job);
   void answer(const LogCommit& commit, const Status& status);
 
   shm::Region& region_;
@@ -55,11 +55,11 @@ class LogIntake {
   const VariableInfos& infos_;
   Ledger& ledger_;
   std::deque<Waiting> queue_;
-  bool out_ = false;                    // the work side has a part of it
-  std::vector<std::uint64_t> highest_;  // by file of all logs: the end of what has arrived
-  std::vector<std::uint32_t> owed_;     // by slot: commits until the client may leave
-  std::vector<bool> appended_;          // by slot: whether it has appended anything
-  std::string refusal_;
+  bool out_ = false;                        // the work side has a part of it
+  std::vector<std::uint64_t> highest_;      // by file of all logs: the end of what has arrived
+  std::vector<std::uint32_t> uncommitted_;  // by slot: commits until the client may leave
+  std::vector<bool> appended_;              // by slot: whether it has appended anything
+  std::string block_reason_;
   Instant next_try_ = {};
   bool leaves_ = false, adopts_ = false;
 };

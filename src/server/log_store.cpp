@@ -71,21 +71,22 @@ LogStore::LogStore(const model::Model& model, shm::Region& region, const std::st
 void LogStore::write(std::size_t log, std::vector<LogAppend>& appends, LogsStored& stored) {
   std::vector<logs::Append> of_log;
   for (const LogAppend& append : appends)
-    if (append.log == log && !append.is_far)
+    if (append.log == log && !append.is_implausible)
       of_log.push_back({append.file - model::first_file(model_, log),
                         append.stream,
                         {append.bytes.offset, append.bytes.bytes},
                         append.bytes.data});
-  const auto refused = std::count_if(appends.begin(), appends.end(), [&](const LogAppend& a) { return a.log == log && a.is_far; });
+  const auto refused =
+      std::count_if(appends.begin(), appends.end(), [&](const LogAppend& a) { return a.log == log && a.is_implausible; });
   if (refused > 0) writers_[log]->refuse();
-  const Error* const refusal = writers_[log]->refusal();
-  if (refusal != nullptr && !of_log.empty())
-    stored.left = {refusal->code(), refusal->sentence()};
+  const Error* const block_reason = writers_[log]->block_reason();
+  if (block_reason != nullptr && !of_log.empty())
+    stored.left = {block_reason->code(), block_reason->sentence()};
   else if (!of_log.empty())
     stored.refused += writers_[log]->store(of_log);
   stored.refused += static_cast<std::size_t>(refused);
   for (LogAppend& append : appends)
-    if (append.log == log) append.fate = refusal != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
+    if (append.log == log) append.fate = block_reason != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
 }
 
 LogsStored LogStore::store(StoreLogs& job) {

@@ -199,7 +199,7 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
     if (plugin.disabled || plugin.table.on_step == nullptr) continue;
     const Status call = guarded(plugin, {"on_step", step.step}, format("at step {}", step.step),
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
-    take_files(plugin);
+    collect_files(plugin);
     update_wait_text(plugin, call);
     if (call.code == DC_AGAIN) return Pass::again;
     if (call.code == DC_WAIT) return waiting(plugin, step);
@@ -223,9 +223,9 @@ void PluginHost::update_wait_text(LoadedPlugin& plugin, const Status& call) {
   if (busy_) busy_(waiting_);
 }
 
-PluginHost::StepResult PluginHost::take_result() { return std::exchange(result_, {}); }
+PluginHost::StepResult PluginHost::pop_result() { return std::exchange(result_, {}); }
 
-void PluginHost::take_files(LoadedPlugin& plugin) {
+void PluginHost::collect_files(LoadedPlugin& plugin) {
   std::move(plugin.files.begin(), plugin.files.end(), std::back_inserter(result_.files));
   plugin.files.clear();
 }
@@ -299,7 +299,7 @@ Status PluginHost::deliver(const Post& post) {
   const Status call = guarded(plugin, {"on_message"}, format("at a message of server {}", post.from), [&] {
     return plugin.table.on_message(plugin.state, post.from, post.bytes.data(), post.bytes.size());
   });
-  take_files(plugin);
+  collect_files(plugin);
   return call;
 }
 

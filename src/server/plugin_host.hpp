@@ -54,7 +54,7 @@ class PluginHost {
   Pass process(const dc_step_t& step);
   // Why the file system keeps the storage from storing the step for now; "": it does not.
   const std::string& trouble() const noexcept { return trouble_; }
-  StepResult take_result();
+  StepResult pop_result();
   // Forward a client's request to the storage: to fill a block, or to return the last stored step; `variable` may be NULL. The status is
   // for the client.
   Status read(const dc_read_t& read);
@@ -88,7 +88,7 @@ class PluginHost {
   template <class Member, class... Rest>
   Status call_storage(Member member, Callback callback, const std::string& what, Rest... rest);
   Pass waiting(const LoadedPlugin& plugin, const dc_step_t& step);
-  void take_files(LoadedPlugin& plugin);
+  void collect_files(LoadedPlugin& plugin);
   void note(LoadedPlugin& plugin, const Status& call);
   void update_wait_text(LoadedPlugin& plugin, const Status& call);
   template <class Call>

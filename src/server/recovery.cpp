@@ -125,12 +125,12 @@ void require_unused(shm::Region& region, const Leftover& found) {
 }
 
 Status store(const std::shared_ptr<shm::Region>& region, const model::Model& model, const std::string& basename,
-             bool give_up_spilled, Recovery& recovery) {
+             bool ignore_missing_spill, Recovery& recovery) {
   const WorkingFolder folder(model.folder, region->name());
   const shm::RegionHeader& header = region->header();
   Server server(storage_model(model, basename), region,
                 std::make_unique<SingleCoordinator>(header.server_index, header.server_count), {});
-  server.adopt(give_up_spilled);
+  server.adopt(ignore_missing_spill);
   const Status result = server.run();
   recovery.given_up = server.adoption()->given_up();
   recovery.partial = server.partial_steps();
@@ -148,7 +148,7 @@ Leftover inspect_leftover(const std::string& name) {
   return describe(region, model::from_json(region.model()));
 }
 
-Recovery recover(const std::string& name, const std::string& basename, bool give_up_spilled) {
+Recovery recover(const std::string& name, const std::string& basename, bool ignore_missing_spill) {
   const auto region = std::make_shared<shm::Region>(open_dead(name));
   const model::Model model = model::from_json(region->model());
   const Leftover before = describe(*region, model);
@@ -158,7 +158,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
   if (before.datasets > before.spilled) recovery.steps = {before.first_step, before.last_step};
   Status result;
   try {
-    result = store(region, model, basename, give_up_spilled, recovery);
+    result = store(region, model, basename, ignore_missing_spill, recovery);
   } catch (const Error& error) {
     // The storage of several servers may still have to record what it had stored, and any storage what it had given up.
     if (region->unreleased_blocks() > 0 || before.lost || region->header().server_count > 1) throw;
@@ -171,7 +171,7 @@ Recovery recover(const std::string& name, const std::string& basename, bool give
     recovery.status.code = result.code != DC_OK ? result.code : DC_E_SHM;
     recovery.status.message = result.code != DC_OK ? result.message : "it is damaged, and the data behind the damage are lost";
   } else {
-    region->memory().adopt_name();
+    region->memory().own_name();
   }
   return recovery;
 }

@@ -44,10 +44,10 @@ struct Recovery {
 // Stores every published dataset; steps that some client had not ended are marked partial. The region is removed unless datasets remain
 // that could not be stored. A non-empty `basename` replaces that of the XML's storage; it, too, is relative to the dead server's working
 // directory. The region of a single server with nothing to store is removed even if the storage fails.
-// Throws Error as above; Error(DC_E_NO_OUTPUT), with nothing stored, if spilled datasets are missing, unless `give_up_spilled`, because a
+// Throws Error as above; Error(DC_E_NO_OUTPUT), with nothing stored, if spilled datasets are missing, unless `ignore_missing_spill`, because a
 // step is stored only once; Error(DC_E_REGION_IN_USE) while a client is alive or another process recovers the region; and what the start of
 // the storage throws.
-Recovery recover(const std::string& region, const std::string& basename = "", bool give_up_spilled = false);
+Recovery recover(const std::string& region, const std::string& basename = "", bool ignore_missing_spill = false);
 
 // The same for a server that is about to start. Also throws Error(DC_E_STALE_REGION) if datasets cannot be stored.
 void recover_before_start(const std::string& region);

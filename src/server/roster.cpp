@@ -73,11 +73,11 @@ Member* Roster::find(std::int32_t id) {
 // Clients ensure unique ids when they claim slots, but the slot is not trusted, and the id must distinguish their datasets.
 bool Roster::is_free(std::int32_t id) { return id >= 0 && find(id) == nullptr; }
 
-std::vector<Member*> Roster::find_dead() {
+std::vector<Member*> Roster::mark_dead_clients() {
   std::vector<Member*> dead;
   for (Member& member : members_) {
-    const bool has_given_up = shm::state_of(region_.slot(member.slot)) == shm::SlotState::dead;
-    if (member.presence != Member::Presence::attached || (!has_given_up && lives(member))) continue;
+    const bool session_over = shm::state_of(region_.slot(member.slot)) == shm::SlotState::dead;
+    if (member.presence != Member::Presence::attached || (!session_over && lives(member))) continue;
     // Blocks published before the death still count: the lanes are drained first.
     const bool drained =
         std::all_of(member.lanes.begin(), member.lanes.end(), [](const Lane& lane) { return lane.broken || lane.reader.empty(); });
@@ -166,10 +166,10 @@ bool Roster::deliver() {
 // A client empties its mailbox while it waits for its release.
 bool Roster::takes_mail(const Member& member) const { return !shm::mailbox_damaged(region_.slot(member.slot)) && lives(member); }
 
-void Roster::release(Member& member, std::int64_t hold_ms) {
+void Roster::dismiss(Member& member, std::int64_t hold_ms) {
   if (!member.outbox.empty() && takes_mail(member)) {
     if (!member.hold) member.hold = Deadline::after_ms(hold_ms);
-    if (hold_ms > 0 && !member.hold->passed()) return;
+    if (hold_ms > 0 && !member.hold->expired()) return;
   }
   for (const PendingMail& mail : member.outbox)
     log_line(LogLevel::error, format("client {} left before this was delivered: {}", member.id, mail.status.message));

@@ -61,7 +61,7 @@ class Roster {
   // False also for one that never came, and for all of a dead server's region.
   bool lives(const Member& member) const noexcept { return member.watched && region_.client_lives(member.slot); }
   // Marks members whose process has ended, or that have given up, and whose lanes are drained. Returns the newly marked ones.
-  std::vector<Member*> find_dead();
+  std::vector<Member*> mark_dead_clients();
   // Marks members that never attached as gone.
   void stop_waiting();
 
@@ -84,7 +84,7 @@ class Roster {
   // Moves reports into mailboxes as far as there is room. Returns whether any moved.
   bool deliver();
   // Lets the client leave, all of whose data are processed, once its mailbox has taken all of its reports; at the latest after `hold_ms`.
-  void release(Member& member, std::int64_t hold_ms);
+  void dismiss(Member& member, std::int64_t hold_ms);
 
  private:
   static constexpr std::size_t kMostMail = 4096;  // pending for one client

@@ -48,38 +48,38 @@ Server::~Server() {
 }
 
 // The ids of a detached server's clients are known only when they attach; no step completes before all have.
-bool Server::intake_pass() {
+bool Server::intake_once() {
   bool worked = intake_.admit();
   if (worked && learns_client_ids_) intake_.submit(SetClients{intake_.ids()});
   worked |= intake_.drain();
-  worked |= intake_.take_answers();
+  worked |= intake_.handle_answers();
   worked |= intake_.watch_clients();
   worked |= intake_.check_signals();
   worked |= intake_.complete_steps();
   const bool ends = state_ == State::stopping || intake_.all_left();
-  worked |= intake_.hand_out(ends, ends && is_out_of_time());
+  worked |= intake_.send_jobs(ends, ends && is_out_of_time());
   worked |= intake_.spill_one();
   worked |= intake_.deliver_mail();
-  release_clients();
+  dismiss_clients();
   return worked;
 }
 
 bool Server::poll() {
   if (state_ == State::broken) return false;
   try {
-    return pass();
+    return serve_once();
   } catch (...) {
     end_by_fault(thrown_status());
     throw;
   }
 }
 
-bool Server::pass() {
-  bool worked = intake_pass();
-  worked |= work_.pass();
-  if (intake_.take_answers()) {
+bool Server::serve_once() {
+  bool worked = intake_once();
+  worked |= work_.work_once();
+  if (intake_.handle_answers()) {
     worked = true;
-    release_clients();
+    dismiss_clients();
   }
   return worked;
 }
@@ -87,10 +87,10 @@ bool Server::pass() {
 // In place: what an exception has left half done can neither be finished nor be done again.
 void Server::end_by_fault(const Status& cause) noexcept {
   fail(cause);
-  work_.abandon_plugins();
+  work_.drop_plugins();
 }
 
-void Server::release_clients() {
+void Server::dismiss_clients() {
   if (intake_.all_released())
     views_deadline_.reset();
   else if (!views_deadline_)
@@ -100,7 +100,7 @@ void Server::release_clients() {
     intake_.stop_accepting();
     if (holds_clients()) return;
   }
-  intake_.release_clients(end_reported_, hold_ms());
+  intake_.dismiss_clients(end_reported_, hold_ms());
 }
 
 std::int64_t Server::hold_ms() const { return std::min(model_->architecture.finalize_timeout_ms / 2, kHoldMs); }
@@ -109,15 +109,15 @@ std::int64_t Server::hold_ms() const { return std::min(model_->architecture.fina
 // much longer, so the wait for them is shorter than that for the plugins.
 bool Server::holds_clients() {
   if (state_ == State::polled || end_reported_) return false;
-  if (state_ == State::closing) return !gives_up_views();
+  if (state_ == State::closing) return !skips_views();
   if (!hold_deadline_) hold_deadline_ = Deadline::after_ms(hold_ms());
-  return !hold_deadline_->passed();
+  return !hold_deadline_->expired();
 }
 
 // Before the clients' own time-outs, which would say that their data are not durable.
-bool Server::gives_up_views() {
-  if (!views_deadline_ || !views_deadline_->passed()) return false;
-  if (!std::exchange(views_given_up_, true))
+bool Server::skips_views() {
+  if (!views_deadline_ || !views_deadline_->expired()) return false;
+  if (!std::exchange(views_skipped_, true))
     intake_.notify_all_clients(
         {DC_N_VIEWS_FOLLOW,
          format("the data are durable, but the views of the whole run are not written yet: within three quarters "
@@ -133,7 +133,7 @@ bool Server::is_out_of_time() {
     const std::int64_t half_ms = model_->architecture.finalize_timeout_ms / 2;
     last_try_deadline_ = Deadline::after_ms(intake_.adoption() ? std::min(half_ms, kRecoveryMs) : half_ms);
   }
-  return last_try_deadline_->passed();
+  return last_try_deadline_->expired();
 }
 
 bool Server::finished() {
@@ -142,21 +142,21 @@ bool Server::finished() {
     if (!intake_.all_left() || !intake_.is_drained()) return false;
     intake_.submit_leave();
     leave_submitted_ = true;
-    intake_.hand_out(true);
+    intake_.send_jobs(true);
   }
   return intake_.all_servers_left();
 }
 
-void Server::heed(const std::atomic<bool>* stop) {
+void Server::check_for_stop(const std::atomic<bool>* stop) {
   if (state_ != State::serving || stop == nullptr || !stop->load(std::memory_order_relaxed)) return;
   state_ = State::stopping;
   intake_.stop_accepting();
-  intake_pass();  // a client that has just attached may have published blocks
+  intake_once();  // a client that has just attached may have published blocks
   intake_.stop();
 }
 
 // Returns true once the server is closed.
-bool Server::come_to_end() {
+bool Server::close_if_done() {
   if (state_ != State::closing) {
     if (!finished()) return false;
     was_stopped_ = state_ == State::stopping;
@@ -175,12 +175,12 @@ void Server::intake_loop(const std::atomic<bool>* stop) {
   std::int64_t sleep_ms = kShortSleepMs;
   while (true) {
     if (const Status* error = handover_.work_error()) throw Error(static_cast<dc_code>(error->code), error->message);
-    heed(stop);
-    if (intake_pass()) {
+    check_for_stop(stop);
+    if (intake_once()) {
       sleep_ms = kShortSleepMs;
       continue;
     }
-    if (come_to_end()) return;
+    if (close_if_done()) return;
     shm::sleep_as_server(region_->header(), sleep_ms, [this] { return intake_.has_messages() || handover_.has_news(); });
     sleep_ms = std::min(sleep_ms * 2, kLongSleepMs);
   }
@@ -189,7 +189,7 @@ void Server::intake_loop(const std::atomic<bool>* stop) {
 // What a plugin or another server awaits rings no bell: then the sleeps are short.
 void Server::work_loop() {
   while (!handover_.intake_has_ended()) {
-    if (work_.pass()) continue;
+    if (work_.work_once()) continue;
     const std::int64_t sleep_ms = work_.waits() ? kShortSleepMs : work_.may_be_called_upon() ? kLongSleepMs : kIdleWorkMs;
     handover_.sleep_as_work(sleep_ms);
   }
@@ -220,7 +220,7 @@ Status Server::run(const std::atomic<bool>* stop) {
     serve(stop);
   });
   if (outcome.code != DC_OK) fail(outcome);
-  if (state_ == State::broken) work_.abandon_plugins();
+  if (state_ == State::broken) work_.drop_plugins();
   return failures_.first();
 }
 
@@ -244,17 +244,17 @@ void Server::fail(const Status& cause) noexcept {
 // In place the region has no name, so no recovery is possible.
 void Server::preserve_unstored_data() noexcept {
   if (region_->name().empty()) return;
-  region_->memory().release_name();
+  region_->memory().disown_name();
   intake_.spill_file().keep();
 }
 
 void Server::begin_close() {
   const bool completed = state_ == State::over || state_ == State::stopped;
   state_ = State::closing;
-  if (intake_.leaves_steps() || intake_.leaves_appends() || (!completed && region_->unreleased_blocks() > 0))
+  if (intake_.has_unstored_steps() || intake_.has_unstored_appends() || (!completed && region_->unreleased_blocks() > 0))
     preserve_unstored_data();
   intake_.submit_finalize();
-  intake_.hand_out(true);
+  intake_.send_jobs(true);
 }
 
 void Server::report_end() {
@@ -263,7 +263,7 @@ void Server::report_end() {
   if (end_failure_.code != DC_OK) intake_.notify_all_clients(end_failure_);
   if (was_stopped_) note_stopped();
   end_reported_ = true;
-  release_clients();
+  dismiss_clients();
 }
 
 void Server::end_close() {
@@ -278,12 +278,12 @@ Status Server::close() {
   if (state_ == State::closing || state_ == State::closed || state_ == State::broken) return failures_.first();
   begin_close();
   while (!intake_.finalize_result()) {
-    work_.pass();
-    intake_.take_answers();
-    intake_.hand_out(true);
+    work_.work_once();
+    intake_.handle_answers();
+    intake_.send_jobs(true);
   }
   report_end();
-  intake_.release_clients(true, 0);
+  intake_.dismiss_clients(true, 0);
   end_close();
   return failures_.first();
 }

@@ -34,9 +34,9 @@ class Server final : public Serving {
   const std::shared_ptr<shm::Region>& region() const override { return region_; }
   bool poll() override;
   bool finished() override;
-  bool is_refused() override {
-    const bool log_alone = intake_.refuses_logs() && !work_.waits();
-    if (!work_.is_refused() && !log_alone) return false;
+  bool is_blocked() override {
+    const bool log_alone = intake_.logs_are_blocked() && !work_.waits();
+    if (!work_.is_blocked() && !log_alone) return false;
     const std::int64_t ended = region_->header().last_complete.load(std::memory_order_relaxed);
     return work_.agreed(ended) && !intake_.has_globals(ended);  // an agreement may come in the same look as the decisions before it
   }
@@ -48,8 +48,8 @@ class Server final : public Serving {
 
   // Takes over the state of a dead server in its region: every published block, and the progress of each client.
   // Call once, before run(). Steps that cannot be stored then stay in the region.
-  // Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `give_up_spilled`.
-  void adopt(bool give_up_spilled = false) { intake_.adopt(give_up_spilled); }
+  // Throws Error(DC_E_NO_OUTPUT) if spilled blocks are missing, unless `ignore_missing_spill`.
+  void adopt(bool ignore_missing_spill = false) { intake_.adopt(ignore_missing_spill); }
   const std::optional<Adoption>& adoption() const noexcept { return intake_.adoption(); }
   // After run(): the steps that the recovery has recorded as incomplete.
   std::set<std::int64_t> partial_steps() const { return work_.partial_steps(); }
@@ -66,15 +66,15 @@ class Server final : public Serving {
     broken,  // ended by a fault: unstored data are left to recovery
   };
 
-  bool pass();
-  bool intake_pass();
-  void release_clients();
+  bool serve_once();
+  bool intake_once();
+  void dismiss_clients();
   bool holds_clients();
-  bool gives_up_views();
+  bool skips_views();
   bool is_out_of_time();
   std::int64_t hold_ms() const;
-  void heed(const std::atomic<bool>* stop);
-  bool come_to_end();
+  void check_for_stop(const std::atomic<bool>* stop);
+  bool close_if_done();
   void serve(const std::atomic<bool>* stop);
   void intake_loop(const std::atomic<bool>* stop);
   void work_loop();
@@ -100,7 +100,7 @@ class Server final : public Serving {
   Status end_failure_;
   std::optional<Deadline> hold_deadline_;   // set when all clients have left
   std::optional<Deadline> views_deadline_;  // while a client waits for its release
-  bool views_given_up_ = false;
+  bool views_skipped_ = false;
   std::optional<Deadline> last_try_deadline_;  // the same, or when the server was asked to stop
 };
 

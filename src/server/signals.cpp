@@ -86,7 +86,7 @@ void Signals::submit_scope(const InstanceKey& key, dc_scope scope, std::uint64_t
   submit_(std::move(job));
 }
 
-void Signals::release_hold(const InstanceKey& key) {
+void Signals::end_global(const InstanceKey& key) {
   if (Step* step = ledger_.find(key.step)) --step->pending_globals;
   ledger_.try_release(key.step);
 }
@@ -105,13 +105,13 @@ void Signals::decide(const Decision& decision) {
     return;
   }
   drop(decision.key, "another server abandoned it, or did not receive it from all its clients");
-  release_hold(decision.key);
+  end_global(decision.key);
 }
 
 void Signals::end_actions(const InstanceKey& key, dc_scope scope, std::uint32_t slot) {
   if (scope == DC_SCOPE_CORE) --core_queued_[slot];
   if (scope == DC_SCOPE_NODE) --node_queued_;
-  if (scope == DC_SCOPE_GLOBAL && running_.erase(key) != 0) release_hold(key);
+  if (scope == DC_SCOPE_GLOBAL && running_.erase(key) != 0) end_global(key);
 }
 
 bool Signals::check() {
@@ -121,7 +121,7 @@ bool Signals::check() {
 
 bool Signals::expired(Waiting& waiting) const {
   constexpr std::uint64_t kWholeLooks = 2;  // the first one may have begun before
-  if (!waiting.deadline.passed()) return false;
+  if (!waiting.deadline.expired()) return false;
   if (!waiting.late_at_look) waiting.late_at_look = looks_;
   return looks_ - *waiting.late_at_look >= kWholeLooks;
 }
@@ -134,7 +134,7 @@ bool Signals::expire() {
     drop(key, format("no agreement of the servers within {} ms", model_->architecture.global_timeout_ms));
     submit_(Abandon{key});
     waiting_.erase(key);
-    release_hold(key);
+    end_global(key);
   }
   return !late.empty();
 }

@@ -61,7 +61,7 @@ class Signals {
   bool has_scope(std::uint32_t event, dc_scope scope) const;
   void drop(const InstanceKey& key, const std::string& why);
   void drop_excess(const InstanceKey& key);
-  void release_hold(const InstanceKey& key);
+  void end_global(const InstanceKey& key);
   bool expired(Waiting& waiting) const;
   bool expire();
   bool sent_by_all(const InstanceKey& key, const std::set<std::uint32_t>& senders) const;

@@ -174,12 +174,12 @@ Spill::Copied Spill::copy(const dc_dataset_t& dataset, SpilledBlock& place) {
     copied_ = 0;
     return Copied::whole;
   }
-  abandon_copy();
+  cancel_copy();
   return Copied::refused;
 }
 
 // Its bytes as well: a recovery must not take them for records.
-void Spill::abandon_copy() noexcept {
+void Spill::cancel_copy() noexcept {
   if (std::exchange(copied_, 0) > 0 && ::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
     log_line(LogLevel::warning, format("cannot shorten {}: {}", path_, std::strerror(errno)));
 }
@@ -221,7 +221,7 @@ void Spill::adopt(const Visit& visit) {
   reset_if_empty();
 }
 
-void Spill::give_up_missing() {
+void Spill::forget_missing() {
   header_.spilled_blocks.fetch_sub(missing_, std::memory_order_relaxed);
   missing_ = 0;
   reset_if_empty();

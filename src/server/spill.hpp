@@ -40,7 +40,7 @@ class Spill {
   enum class Copied { whole, unfinished, refused };
   Copied copy(const dc_dataset_t& dataset, SpilledBlock& place);
   // Removes an unfinished copy.
-  void abandon_copy() noexcept;
+  void cancel_copy() noexcept;
   void release(const SpilledBlock& block);
 
   // Takes over a dead server's file: maps every complete record and passes it to `visit`. A damaged one counts as missing.
@@ -54,7 +54,7 @@ class Spill {
   // Number of blocks that the dead server had spilled and that cannot be found: the file is gone, truncated or damaged. They count as
   // unreleased until given up.
   std::uint64_t missing() const noexcept { return missing_; }
-  void give_up_missing();
+  void forget_missing();
   // Why an existing file was not opened, although its data may be intact; "" otherwise.
   const std::string& refusal() const noexcept { return refusal_; }
   const std::string& path() const noexcept { return path_; }

@@ -23,7 +23,7 @@ namespace {
 
 // Refuses a start while another run writes to the same place or, for a detached server, while clients could mistake another server for this
 // one. Runs that write elsewhere are no obstacle.
-void refuse_second_run(const model::Model& model, const shm::RunKey& key, const StartOptions& options) {
+void require_only_run(const model::Model& model, const shm::RunKey& key, const StartOptions& options) {
   const bool detached = options.mode == ServerMode::detached;
   const std::uint64_t place = place_digest(model.file);
   const std::string same_output = shm::region_prefix(key), this_run = shm::run_prefix(key, options.run);
@@ -47,7 +47,7 @@ void refuse_second_run(const model::Model& model, const shm::RunKey& key, const 
 std::shared_ptr<shm::Region> make_named_region(const Configuration& configuration, const shm::RunKey& key,
                                                const StartOptions& options, RegionPlace place) {
   const model::Model& model = *configuration.model;
-  refuse_second_run(model, key, options);
+  require_only_run(model, key, options);
   if (place.server_index == 0) shm::warn_of_others(key);
   shm::clear_dead_regions(key, model.architecture.stale, recover_before_start);
   place.name = shm::region_name(key, options.run != 0 ? options.run : shm::make_nonce(), options.node, place.server_index);

@@ -46,10 +46,10 @@ WorkSide::WorkSide(std::shared_ptr<const model::Model> model, std::shared_ptr<sh
   logs_.emplace(*model_, *region_, facts.host_name, facts.server_index);
 }
 
-bool WorkSide::pass() {
+bool WorkSide::work_once() {
   bool worked = send_answers();
   if (state_ == State::finalized) return worked;
-  worked |= take_jobs();
+  worked |= run_jobs();
   if (state_ == State::finalized) return worked | send_answers();  // no plugin is called any more
   worked |= forward_decisions();
   worked |= deliver_posts();
@@ -71,12 +71,12 @@ bool WorkSide::send_answers() {
 }
 
 // None while the intake side takes no answers: what waits here stays bounded.
-bool WorkSide::take_jobs() {
+bool WorkSide::run_jobs() {
   int taken = 0;
   for (; taken < kJobsPerVisit && unsent_.empty(); ++taken) {
     std::optional<Job> job = handover_.jobs.try_pop();
     if (!job) break;
-    std::visit([this](auto& one) { take(one); }, *job);
+    std::visit([this](auto& one) { run(one); }, *job);
     send_answers();
   }
   return taken > 0;
@@ -115,7 +115,7 @@ bool WorkSide::work_at_step() {
   if (pass == PluginHost::Pass::waiting)
     answer(StepLeft{step_->view.step, host_.trouble()});
   else
-    answer(StepProcessed{step_->view.step, host_.take_result()});
+    answer(StepProcessed{step_->view.step, host_.pop_result()});
   step_.reset();
   return true;
 }
@@ -145,7 +145,7 @@ bool WorkSide::try_leave() {
 // No time-out would be right, because their clients may compute for hours (ADR 4). But the wait is logged.
 void WorkSide::log_awaited_servers() {
   if (!awaited_log_deadline_) awaited_log_deadline_ = Deadline::after_ms(kAwaitedLogDelayMs);
-  if (!awaited_log_deadline_->passed()) return;
+  if (!awaited_log_deadline_->expired()) return;
   awaited_log_deadline_ = Deadline::never();
   log_line(LogLevel::warning,
            format("all clients of server {} have left and everything is stored; it waits until those of the other servers have, "
@@ -153,9 +153,9 @@ void WorkSide::log_awaited_servers() {
                   index(), index() == 0 ? "too" : "of which server 0 tells"));
 }
 
-void WorkSide::take(SetClients& job) { host_.set_clients(std::move(job.ids)); }
+void WorkSide::run(SetClients& job) { host_.set_clients(std::move(job.ids)); }
 
-void WorkSide::take(RunActions& job) {
+void WorkSide::run(RunActions& job) {
   ActionsRun done{job.key, job.scope, job.slot, {}};
   const model::Event& declared = model_->events[job.key.event];
   for (const model::Action& action : declared.actions) {
@@ -167,20 +167,20 @@ void WorkSide::take(RunActions& job) {
   answer(std::move(done));
 }
 
-void WorkSide::take(ProcessStep& job) { step_ = job; }
+void WorkSide::run(ProcessStep& job) { step_ = job; }
 
-void WorkSide::take(PassSteps& job) {
+void WorkSide::run(EndSteps& job) {
   if (job.step > passed_) {
     host_.set_lost(job.lost, job.never_attached);
     report(host_.passed(job.step));
     passed_ = job.step;
   }
-  answer(StepsPassed{job.step});
+  answer(StepsEnded{job.step});
 }
 
-void WorkSide::take(CompleteStep& job) { coordinator_->complete(job.step); }
-void WorkSide::take(Announce& job) { coordinator_->announce(job.key); }
-void WorkSide::take(Abandon& job) { coordinator_->abandon(job.key); }
+void WorkSide::run(CompleteStep& job) { coordinator_->complete(job.step); }
+void WorkSide::run(Announce& job) { coordinator_->announce(job.key); }
+void WorkSide::run(Abandon& job) { coordinator_->abandon(job.key); }
 
 Status WorkSide::fill(const ReadRequest& request) {
   if (!request.last_step) return host_.read(request.read);
@@ -190,7 +190,7 @@ Status WorkSide::fill(const ReadRequest& request) {
   return result;
 }
 
-void WorkSide::take(ServeRead& job) {
+void WorkSide::run(ServeRead& job) {
   const dc_read_t& read = job.request.read;
   const Status result = fill(job.request);
   shm::Answer text = {};
@@ -200,18 +200,18 @@ void WorkSide::take(ServeRead& job) {
   answer(ReadServed{job.request.block});
 }
 
-void WorkSide::take(StoreLogs& job) {
+void WorkSide::run(StoreLogs& job) {
   shm::show_busy(region_->header(), "the files of logs");
   answer(logs_->store(job));
   shm::show_busy(region_->header(), "");
 }
 
-void WorkSide::take(Leave&) { state_ = State::leaving; }
+void WorkSide::run(Leave&) { state_ = State::leaving; }
 
-void WorkSide::take(FinalizePlugins& job) {
+void WorkSide::run(FinalizePlugins& job) {
   host_.set_lost(job.lost, job.never_attached);
   Status result = host_.finalize();
-  if (const Status logs = logs_->finish(!job.leaves_appends); result.code >= DC_OK && logs.code != DC_OK) result = logs;
+  if (const Status logs = logs_->finish(!job.has_unstored_appends); result.code >= DC_OK && logs.code != DC_OK) result = logs;
   answer(PluginsFinalized{std::move(result)});
   state_ = State::finalized;
 }

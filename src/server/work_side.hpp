@@ -31,16 +31,16 @@ class WorkSide {
   // In place: the other processes have ended `step` as well.
   bool agreed(std::int64_t step) const { return coordinator_->agreed(step); }
   std::set<std::int64_t> partial_steps() const { return host_.partial_steps(); }
-  void abandon_plugins() noexcept { host_.abandon(); }
+  void drop_plugins() noexcept { host_.abandon(); }
 
   // Takes jobs, delivers messages of other servers, and gives the step in hand to the plugins once. Returns whether anything was done.
-  bool pass();
+  bool work_once();
   // True if a later pass may have work without a new job: a plugin or another server is awaited.
   bool waits() const noexcept { return step_ || state_ == State::leaving; }
   // Messages of other servers, or work of plugins outside of any step, may come at any time.
   bool may_be_called_upon() const noexcept { return coordinator_->count() > 1 || host_.wants_idle(); }
   // The storage retries what the file system refuses.
-  bool is_refused() const noexcept { return !host_.trouble().empty(); }
+  bool is_blocked() const noexcept { return !host_.trouble().empty(); }
   bool has_finalized() const noexcept { return state_ == State::finalized; }
 
  private:
@@ -52,7 +52,7 @@ class WorkSide {
   };
 
   bool send_answers();
-  bool take_jobs();
+  bool run_jobs();
   bool forward_decisions();
   bool deliver_posts();
   bool work_at_step();
@@ -62,17 +62,17 @@ class WorkSide {
   void answer(Answer answer) { unsent_.push_back(std::move(answer)); }
   void report(const Status& status);
 
-  void take(SetClients& job);
-  void take(RunActions& job);
-  void take(ProcessStep& job);
-  void take(PassSteps& job);
-  void take(CompleteStep& job);
-  void take(Announce& job);
-  void take(Abandon& job);
-  void take(ServeRead& job);
-  void take(StoreLogs& job);
-  void take(Leave& job);
-  void take(FinalizePlugins& job);
+  void run(SetClients& job);
+  void run(RunActions& job);
+  void run(ProcessStep& job);
+  void run(EndSteps& job);
+  void run(CompleteStep& job);
+  void run(Announce& job);
+  void run(Abandon& job);
+  void run(ServeRead& job);
+  void run(StoreLogs& job);
+  void run(Leave& job);
+  void run(FinalizePlugins& job);
   Status fill(const ReadRequest& request);
 
   std::shared_ptr<const model::Model> model_;

@@ -51,7 +51,7 @@ std::vector<std::int64_t> look() {
   return seen;
 }
 
-struct Refused {
+struct NotStorable {
   const char* call;
   int code;
   std::function<int()> make;
@@ -73,7 +73,7 @@ std::int64_t* list(std::initializer_list<std::int64_t> items) {
 }
 
 // In a step that has writes, or a later one: `at` is the step that a refused write names.
-std::vector<Refused> refused_writes(std::int64_t at) {
+std::vector<NotStorable> refused_writes(std::int64_t at) {
   return {
       {"dc_write: null name", DC_E_ARGUMENT, [=] { return dc_write(nullptr, at, kData); }},
       {"dc_write: unknown name", DC_E_UNKNOWN_NAME, [=] { return dc_write("lime", at, kData); }},
@@ -122,7 +122,7 @@ std::vector<Refused> refused_writes(std::int64_t at) {
   };
 }
 
-std::vector<Refused> refused_others() {
+std::vector<NotStorable> refused_others() {
   return {
       {"dc_initialize: twice", DC_E_ALREADY_INITIALIZED, [] { return dc_initialize("other.xml", 3); }},
       {"dc_initialize: null path", DC_E_ARGUMENT, [] { return dc_initialize(nullptr, 3); }},
@@ -217,13 +217,13 @@ TEST_CASE("after every error of every call the state is the same, and the step t
   const InPlace session;
   const std::int64_t at = GENERATE(as<std::int64_t>{}, kOpen, kOpen + 4);
   REQUIRE(dc_write("line", kOpen, kData) == DC_OK);
-  std::vector<Refused> table = refused_writes(at);
-  for (const Refused& other : refused_others()) table.push_back(other);
+  std::vector<NotStorable> table = refused_writes(at);
+  for (const NotStorable& other : refused_others()) table.push_back(other);
   table.push_back({"dc_write: twice", DC_E_DUPLICATE, [] { return dc_write("line", kOpen, kData); }});
   table.push_back({"dc_alloc: twice", DC_E_DUPLICATE, [] { return dc_alloc("line", kOpen, 0, &data); }});
   table.push_back({"dc_end_iteration: below the open step", DC_E_BACKWARD, [] { return dc_end_iteration(3); }});
   int block = 0;
-  for (const Refused& refused : table) {
+  for (const NotStorable& refused : table) {
     INFO(refused.call);
     const auto before = look();
     CHECK(refused.make() == refused.code);
@@ -239,7 +239,7 @@ TEST_CASE("a refused write does not begin its step: parameters still take effect
   const std::int64_t at = GENERATE(as<std::int64_t>{}, kOpen, kOpen + 4);
   REQUIRE(dc_set_time(kOpen, 1.0) == DC_OK);
   int n = 4;
-  for (const Refused& refused : refused_writes(at)) {
+  for (const NotStorable& refused : refused_writes(at)) {
     INFO(refused.call);
     const auto before = look();
     CHECK(refused.make() == refused.code);

@@ -205,7 +205,7 @@ void adopt_file(const std::string& file, const Found& found, const model::Model&
   require(spill.missing() == missing, "what the region counts and is not there is missing");
   require(region->header().spilled_blocks.load() == kept.size() + missing, "the region counts what is there and what is missing");
   for (const server::SpilledBlock& block : kept) spill.release(block);
-  spill.give_up_missing();
+  spill.forget_missing();
   require(region->header().spilled_blocks.load() == 0, "all that is released or given up is counted no more");
   spill.end();
   require(!exists(), "the file goes when it holds nothing");

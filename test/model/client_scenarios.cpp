@@ -84,7 +84,7 @@ class ClaimsScenario : public SlotScenario {
       return;
     }
     ++claimed_;
-    if (how_.slots == 1) client::release_slot(region_, slot);
+    if (how_.slots == 1) client::free_slot(region_, slot);
   }
 
   Claims how_;

@@ -92,7 +92,7 @@ class SettlingScenario : public RegionScenario {
   // As a recovery would go on: what it finds of the step replaces what is stored.
   void check_end() override {
     const shm::RegionHeader& header = region_.header();
-    const shm::SettledSteps settled = shm::settled_steps(header);
+    const shm::FinishedSteps settled = shm::finished_steps(header);
     std::size_t found = 0;
     const shm::LaneSpan& span = region_.span(0);
     shm::walk_arena(region_.at(span.arena_offset), span.arena_bytes, [&](BlockHeader& block, std::uint64_t) {

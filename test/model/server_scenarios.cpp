@@ -148,11 +148,11 @@ class WorkBellScenario : public ServerScenario {
  public:
   WorkBellScenario(std::byte* memory, int jobs) : ServerScenario(memory), jobs_(jobs) {}
   std::vector<std::function<void()>> threads() override {
-    return {[this] { hand_out(); }, [this] { work(); }};
+    return {[this] { send_jobs(); }, [this] { work(); }};
   }
 
  private:
-  void hand_out() {
+  void send_jobs() {
     for (int number = 0; number < jobs_; ++number) {
       server::Job job = server::CompleteStep{number};
       expect(handover_->jobs.try_push(job), "there is room");
@@ -204,7 +204,7 @@ class LooksScenario : public ServerScenario {
 
  private:
   void look() {
-    server::Answer answer = server::StepsPassed{1};
+    server::Answer answer = server::StepsEnded{1};
     handover_->answers.try_push(answer);
     handover_->note_look();
   }

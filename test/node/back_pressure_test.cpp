@@ -39,7 +39,7 @@ int write_small(Node& node, int id, std::int64_t step, int block = 0) {
 // The events that client 0 has sent.
 void until_taken(Node& node) {
   const Deadline deadline = Deadline::after_ms(20'000);
-  while (node.client(0).status().events_waiting > 0 && !deadline.passed()) std::this_thread::yield();
+  while (node.client(0).status().events_waiting > 0 && !deadline.expired()) std::this_thread::yield();
   REQUIRE(node.client(0).status().events_waiting == 0);
 }
 // As many as there is room for. Returns the code of the first that was not copied.
@@ -261,7 +261,7 @@ TEST_CASE("a large dataset is spilled in pieces, and its checksum is that of the
   server::SpilledBlock place;
   REQUIRE(spill.copy(dataset, place) == server::Spill::Copied::unfinished);
   CHECK(region->header().spilled_blocks.load() == 0);
-  spill.abandon_copy();
+  spill.cancel_copy();
   CHECK(std::filesystem::file_size(region->spill_file()) == 0);
 
   int calls = 1;
@@ -298,7 +298,7 @@ TEST_CASE("when the spill file must not grow further, a write waits and is refus
     error = error_of([&] {
       for (;; ++written) (void)write_vec(node, 0, 0, written);
     });
-  } while (written < 18 + 5 && !deadline.passed());
+  } while (written < 18 + 5 && !deadline.expired());
   CHECK(error.code() == DC_E_FULL);
   CHECK(written == 18 + 5);
   CHECK(node.client(0).end_iteration(0).code == DC_OK);

@@ -57,7 +57,7 @@ TEST_CASE("rule 4: a client that waits for a server that is blocked in a plugin 
   node.client(0).end_iteration(0);
   const Deadline deadline = Deadline::after_ms(60'000);
   const auto is_held = [&] { return shm::busy_with(node.region().header()).what.find("action 'hold'") == 0; };
-  while (!is_held() && !deadline.passed()) std::this_thread::yield();
+  while (!is_held() && !deadline.expired()) std::this_thread::yield();
   const Error error = error_of([&] { node.client(0).flush(0, 200); });
   CHECK(error.code() == DC_E_TIMEOUT);
   CHECK(error.sentence().find("in action 'hold' of damaris_test_recorder.so on event 'slow' of step 0 for ") != std::string::npos);
@@ -108,11 +108,11 @@ TEST_CASE("a client that ends while it attaches leaves its slot and its id to th
   CHECK_FALSE(client::try_claim(*region, 0, 8));
   CHECK(client::try_claim(*region, 1, 8));
   CHECK_FALSE(client::try_claim(*region, 1, 9));
-  client::release_slot(*region, 1);
+  client::free_slot(*region, 1);
   in_child([](shm::Region& mine) { mine.memory().try_lock(shm::kClientParts + 1); });  // dead before all else
   CHECK(client::try_claim(*region, 1, 9));
   // Dead after it was attached: its place is the server's to give up.
-  client::release_slot(*region, 1);
+  client::free_slot(*region, 1);
   in_child([](shm::Region& mine) {
     client::try_claim(mine, 1, 9);
     client::try_attach(mine.slot(1));
@@ -128,7 +128,7 @@ TEST_CASE("if a stopping server did not take a client's end, the client's error 
   std::thread stopping([&] {
     const Deadline deadline = Deadline::after_ms(20'000);
     const shm::LaneHeader* lane = node.region().lane(0);
-    while (lane->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
+    while (lane->head.load() < 2 && !deadline.expired()) std::this_thread::yield();
     node.region().slot(0).state.store(static_cast<std::uint32_t>(shm::SlotState::dead));
   });
   const Error error = error_of([&] { (void)node.client(0).finalize(); });
@@ -290,7 +290,7 @@ TEST_CASE("the death of a client process is detected, its published data are kep
   CHECK(::waitpid(child, nullptr, 0) == child);
   other.end_iteration(0);
   const Deadline deadline = Deadline::after_ms(10'000);
-  while (other.status().last_complete < 0 && !deadline.passed()) server.poll();
+  while (other.status().last_complete < 0 && !deadline.expired()) server.poll();
   CHECK(server.first_failure().code == DC_E_CLIENT_LOST);
   std::ifstream log(folder.file("log.s0"));
   std::string line;
@@ -315,7 +315,7 @@ TEST_CASE(
   const auto state = [&] { return static_cast<shm::SlotState>(node.region().slot(0).state.load()); };
   node.start();
   const Deadline deadline = Deadline::after_ms(30'000);
-  while (state() != shm::SlotState::drained && !deadline.passed()) std::this_thread::yield();
+  while (state() != shm::SlotState::drained && !deadline.expired()) std::this_thread::yield();
   REQUIRE(state() == shm::SlotState::drained);
   CHECK(error_of([&] { client.write(node.variable(0, "small"), 1, 0, kFour); }).code() == DC_E_SERVER_LOST);
   CHECK(error_of([&] { client.end_iteration(1); }).code() == DC_E_SERVER_LOST);
@@ -343,7 +343,7 @@ TEST_CASE("what a client had published before it died is stored, even if it is m
   }
   REQUIRE(::waitpid(child, nullptr, 0) == child);
   const Deadline deadline = Deadline::after_ms(10'000);
-  while (region->header().last_complete.load() < 0 && !deadline.passed()) server.poll();
+  while (region->header().last_complete.load() < 0 && !deadline.expired()) server.poll();
   std::ifstream log(folder.file("log.s0"));
   std::string line;
   std::getline(log, line);

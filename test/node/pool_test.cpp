@@ -113,7 +113,7 @@ TEST_CASE("the room of a read request is released even if its client dies before
   const Deadline deadline = Deadline::after_ms(30'000);
   const auto used = [&] { return node.client(0).status().buffer_used_bytes; };
   while ((used() > 0 || node.region().slot(1).state.load() != static_cast<std::uint32_t>(shm::SlotState::dead)) &&
-         !deadline.passed())
+         !deadline.expired())
     node.server().poll();
   CHECK(used() == 0);
   node.drop_client(1);

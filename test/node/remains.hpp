@@ -63,10 +63,10 @@ class Remains {
   }
 
   // As `damaris recover` does. Returns the lines of the storage.
-  std::vector<std::string> recover(bool give_up_spilled = false) {
+  std::vector<std::string> recover(bool ignore_missing_spill = false) {
     ::setenv("DAMARIS_TEST_LOG", folder_.file("after").c_str(), 1);
     server::Server second(model_, region_, std::make_unique<server::SingleCoordinator>(), {});
-    second.adopt(give_up_spilled);
+    second.adopt(ignore_missing_spill);
     result_ = second.run();
     given_up_ = second.adoption()->given_up();
     std::ifstream log(folder_.file("after.s0"));

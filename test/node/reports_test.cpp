@@ -26,7 +26,7 @@ int count_of(const std::string& part, const std::string& text) {
 bool becomes_drained(Node& node, std::int64_t within_ms) {
   const Deadline deadline = Deadline::after_ms(within_ms);
   const auto is_drained = [&] { return node.region().slot(0).state.load() == static_cast<std::uint32_t>(shm::SlotState::drained); };
-  while (!is_drained() && !deadline.passed()) std::this_thread::yield();
+  while (!is_drained() && !deadline.expired()) std::this_thread::yield();
   return is_drained();
 }
 

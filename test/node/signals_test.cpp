@@ -60,7 +60,7 @@ TEST_CASE("rule 3: a client that ended the step without sending has not sent, ev
   node.client(1).end_iteration(0);
   std::thread leaves([&] { (void)node.client(1).finalize(); });
   const Deadline deadline = Deadline::after_ms(20'000);
-  while (node.region().lane(1)->head.load() < 2 && !deadline.passed()) std::this_thread::yield();
+  while (node.region().lane(1)->head.load() < 2 && !deadline.expired()) std::this_thread::yield();
   node.start();
   const Status ended = node.client(0).end_iteration(0);  // a quick server has reported it by then
   const Status report = node.client(0).finalize();

@@ -212,7 +212,7 @@ TEST_CASE(
   Node node(recorded(), 2);
   if (is_admitted) poll_until_idle(node);
   node.client(0).write(node.variable(0, "small"), 0, 0, kFour);
-  node.client(0).give_up();
+  node.client(0).end_session();
   node.start();
   Status report = node.client(1).end_iteration(0);
   if (const Status flushed = node.client(1).flush(0, 60'000); report.code == DC_OK) report = flushed;
@@ -228,7 +228,7 @@ TEST_CASE("clients that have come in time are not waited for, however long the r
   Node node(model, 2);
   poll_until_idle(node);
   const Deadline deadline = Deadline::after_ms(300);
-  while (!deadline.passed()) node.server().poll();
+  while (!deadline.expired()) node.server().poll();
   CHECK(node.stop().code == DC_OK);
 }
 

@@ -31,7 +31,7 @@ template <class Done>
 bool within_10_s(Done&& done) {
   const Deadline deadline = Deadline::after_ms(10'000);
   while (!done()) {  // once: a server that sleeps may be awake at a second look
-    if (deadline.passed()) return false;
+    if (deadline.expired()) return false;
     std::this_thread::yield();
   }
   return true;
@@ -137,7 +137,7 @@ TEST_CASE("while an action sleeps, a client can queue only so many signals: the 
       ++sent;
     } catch (const Error& full) {
       CHECK(full.code() == DC_E_FULL);
-      is_full = sent > kQueued || deadline.passed();  // else the server did not get its turn in time
+      is_full = sent > kQueued || deadline.expired();  // else the server did not get its turn in time
     }
   CHECK(sent > kQueued);
   CHECK(sent < kQueued + 2048);

@@ -21,7 +21,7 @@ TEST_CASE("rule 4: a plugin that takes long is named in the log while it still r
   Node node(node_model());
   shm::RegionHeader& header = node.region().header();
   const auto poll_until = [&](Deadline end) {
-    while (!end.passed()) node.server().poll();
+    while (!end.expired()) node.server().poll();
     return text_of(folder.file("log"));
   };
   shm::show_busy(header, "plugin 'stuck' at step 3");

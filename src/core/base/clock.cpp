@@ -79,7 +79,7 @@ void Retry::next_thing() {
 
 double Retry::seconds(Instant now) const { return first_ ? std::chrono::duration<double>(now - *first_).count() : 0; }
 
-std::string Retry::effort(Instant now) const {
+std::string Retry::tries_text(Instant now) const {
   char text[32];  // not snprintf, which depends on the locale
   const auto end = std::to_chars(text, text + sizeof text, seconds(now), std::chars_format::fixed, 1);
   return std::to_string(failed_) + " tries within " + std::string(text, end.ptr) + " s";

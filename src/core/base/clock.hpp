@@ -18,7 +18,7 @@ class Deadline {
  public:
   static Deadline after_ms(std::int64_t timeout_ms) { return Deadline(Clock::now() + std::chrono::milliseconds(timeout_ms)); }
   static Deadline never() { return Deadline(Clock::time_point::max()); }
-  bool passed() const { return Clock::now() >= end_; }
+  bool expired() const { return Clock::now() >= end_; }
   // The remaining time, at least 0 and at most `limit_ms`.
   std::int64_t left_ms(std::int64_t limit_ms) const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
@@ -59,7 +59,7 @@ class Retry {
   int failed() const { return failed_; }
   double seconds(Instant now) const;
   // "4 tries within 12.3 s"
-  std::string effort(Instant now) const;
+  std::string tries_text(Instant now) const;
 
  private:
   std::optional<std::chrono::milliseconds> window_;

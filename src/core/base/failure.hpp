@@ -14,9 +14,9 @@ namespace damaris {
 std::string text_of_errno(int error);
 
 // In place of an errno: the message already contains its remedy.
-constexpr int kNoRemedy = -1;
+constexpr int kRemedyIncluded = -1;
 // In place of an errno: another user's entry has the name, and only that user, or the folder's owner, can take it away.
-constexpr int kTakenByOther = -2;
+constexpr int kOwnedByOther = -2;
 
 // `what()` describes the failure; `system_error()` is the underlying errno, 0 if there is none.
 class Failure : public std::runtime_error {

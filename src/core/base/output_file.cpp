@@ -73,7 +73,7 @@ std::uint64_t OutputFile::publish(bool overwrite) {
     const int error = errno;
     // Waiting does not help, and would hold up all later files.
     const bool is_taken = (error == EPERM || error == EACCES) && is_kept_for_other(final_path_);
-    throw Failure("cannot rename to " + final_path_ + ": " + why_not_own(final_path_, error), is_taken ? kTakenByOther : error);
+    throw Failure("cannot rename to " + final_path_ + ": " + why_not_own(final_path_, error), is_taken ? kOwnedByOther : error);
   }
   published_ = true;
   try {

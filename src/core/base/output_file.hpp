@@ -34,7 +34,7 @@ class OutputFile {
   // Waits until everything written to the file, through any descriptor, is durable.
   void sync();
   // Syncs, renames, and syncs the folder. Replaces a file of the final name if `overwrite`. Returns the size of the file in bytes.
-  // Throws Failure, with kTakenByOther if another user's entry in a sticky folder has the name.
+  // Throws Failure, with kOwnedByOther if another user's entry in a sticky folder has the name.
   std::uint64_t publish(bool overwrite);
 
  private:

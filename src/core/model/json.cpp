@@ -208,11 +208,11 @@ void check(const Model& model) {
 class TextReader {
  public:
   void read_frame(std::string_view text) { take_frame(read(text, {"layouts", "parameters", "events"})); }
-  void read_rest(std::string_view text) { take_rest(read(text, {"variables"})); }
+  void read_rest(std::string_view text) { drain_text(read(text, {"variables"})); }
   void read_whole(std::string_view text) {
     const Json other = read(text, {"layouts", "parameters", "events", "variables"});
     take_frame(other);
-    take_rest(other);
+    drain_text(other);
   }
   Model& model() noexcept { return model_; }
 
@@ -249,7 +249,7 @@ class TextReader {
   }
   // What is left of lists adds nothing.
   void take_frame(const Json& json) { Reader::read(json, static_cast<Frame&>(model_)); }
-  void take_rest(const Json& json) {
+  void drain_text(const Json& json) {
     Reader io(json);
     Fields<Reader>{io}.rest_of(model_);
   }

@@ -122,7 +122,7 @@ void clear_unreadable(const std::string& name, model::StalePolicy policy, const 
 }
 
 // Removing or recovering the region would lose what the client publishes afterwards.
-void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
+void keep_for_client(const FoundRegion& region, model::StalePolicy policy) {
   const std::string client = format("process {} is still a client of the region {} of a dead server (pid {}) and may publish more",
                                     region.living_clients.front(), region.name, region.server_pid);
   if (!region.holds_data() || policy == model::StalePolicy::discard)
@@ -149,7 +149,7 @@ void leave_to_client(const FoundRegion& region, model::StalePolicy policy) {
 
 void clear_if_dead(const FoundRegion& region, model::StalePolicy policy, const Recover& recover) {
   if (region.alive) return;
-  if (!region.living_clients.empty()) return leave_to_client(region, policy);
+  if (!region.living_clients.empty()) return keep_for_client(region, policy);
   const bool may_hold = region.holds_data() || region.servers > 1;
   if (may_hold && policy == model::StalePolicy::recover && recover) return recover(region.name);
   if (region.holds_data() && policy != model::StalePolicy::discard) refuse(region);
@@ -209,7 +209,7 @@ std::optional<FoundRegion> wait_until_clear(const std::string& prefix, std::int6
     const auto blocking =
         std::find_if(regions.begin(), regions.end(), [&](const FoundRegion& found) { return found.alive && is_blocking(found); });
     if (blocking == regions.end()) return std::nullopt;
-    if (!blocking->leaving || deadline.passed() || (stop != nullptr && stop->load(std::memory_order_relaxed))) return *blocking;
+    if (!blocking->leaving || deadline.expired() || (stop != nullptr && stop->load(std::memory_order_relaxed))) return *blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

@@ -33,8 +33,8 @@ PoolLock::PoolLock(PoolHeader& pool, const SharedMemory& memory, std::uint64_t p
     const std::uint64_t owner = pool_.owner.load(std::memory_order_seq_cst);
     if (owner != 0) futex_wait(pool_.bell, seen, deadline.left_ms(kOwnerCheckMs));
     take(0);
-    if (!held_) take_from_dead(owner);
-  } while (!held_ && !deadline.passed());
+    if (!held_) steal_from_dead(owner);
+  } while (!held_ && !deadline.expired());
   pool_.waiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -43,7 +43,7 @@ void PoolLock::take(std::uint64_t from) noexcept {
 }
 
 // The check costs a system call, so an owner that has just taken the lock is not checked.
-void PoolLock::take_from_dead(std::uint64_t owner) noexcept {
+void PoolLock::steal_from_dead(std::uint64_t owner) noexcept {
   if (owner == 0 || owner == self_ || pool_.owner.load(std::memory_order_relaxed) != owner) return;
   if (owner <= kTakeoverPart && memory_.is_held(owner - 1)) return;  // else a client has overwritten it
   take(owner);

@@ -29,7 +29,7 @@ class PoolLock {
 
  private:
   void take(std::uint64_t from) noexcept;
-  void take_from_dead(std::uint64_t owner) noexcept;
+  void steal_from_dead(std::uint64_t owner) noexcept;
 
   PoolHeader& pool_;
   const SharedMemory& memory_;

@@ -230,7 +230,7 @@ void StartLock::take(std::int64_t timeout_ms, const std::atomic<bool>* stop) {
   const Deadline deadline = Deadline::after_ms(timeout_ms);
   while (!try_take()) {
     const bool stopped = stop != nullptr && stop->load(std::memory_order_relaxed);
-    if (stopped || deadline.passed()) throw held(stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms));
+    if (stopped || deadline.expired()) throw held(stopped ? "asked to stop while waiting" : format("waited {} ms", timeout_ms));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

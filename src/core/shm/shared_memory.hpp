@@ -29,7 +29,7 @@ class SharedMemory {
  public:
   // Creates the object `name` ("/damaris...."), mode 0600, `bytes` long, of which the first `allocated_bytes` are allocated now.
   // Throws Error(DC_E_SHM) if /dev/shm has fewer than `bytes` free (the message gives both figures) or the name exists.
-  // Owns: the name; the destructor unlinks it in the process that created it, unless release_name() was called.
+  // Owns: the name; the destructor unlinks it in the process that created it, unless disown_name() was called.
   static SharedMemory create(const std::string& name, std::uint64_t bytes, std::uint64_t allocated_bytes);
   // Maps an existing object. Throws Error(DC_E_SHM) if it is missing, another user's, or smaller than `least_bytes`.
   static SharedMemory open(const std::string& name, std::uint64_t least_bytes);
@@ -60,7 +60,7 @@ class SharedMemory {
   const std::string& name() const noexcept { return name_; }  // "" if private or borrowed
   // Unlinks the name now (the mapping stays valid), or leaves it for recovery.
   void unlink_name() noexcept;
-  void release_name() noexcept { owns_name_ = false; }
+  void disown_name() noexcept { owns_name_ = false; }
   // Locks on parts, held until this object or its process ends: the kernel releases them, and they are visible across PID namespaces. The
   // creator holds kServerPart. try_lock returns false while any process holds the part; throws Error(DC_E_SHM) if it cannot be locked.
   bool try_lock(std::uint64_t part);
@@ -68,7 +68,7 @@ class SharedMemory {
   // Whether any process holds it, this one as well. Always true for memory without a name, of which no other process could die.
   bool is_held(std::uint64_t part) const noexcept;
   // Makes the destructor unlink the name.
-  void adopt_name() noexcept { owns_name_ = true; }
+  void own_name() noexcept { owns_name_ = true; }
   // False if another process has unlinked the name, or it refers to another object.
   bool has_name() const noexcept;
 

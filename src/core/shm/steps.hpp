@@ -63,7 +63,7 @@ inline Omission omission_of(RegionHeader& header, std::int64_t step) noexcept {
 }
 
 // Steps up to this one may lack a word. Call it first: a client may be killed in between.
-inline void note_lost_word(RegionHeader& header, std::int64_t step) noexcept {
+inline void widen_omitted(RegionHeader& header, std::int64_t step) noexcept {
   std::int64_t last = header.omitted_until.load(std::memory_order_relaxed);
   while (last < step && !header.omitted_until.compare_exchange_weak(last, step, std::memory_order_relaxed)) {
   }
@@ -75,9 +75,9 @@ inline void omit(RegionHeader& header, std::int64_t step, Omission omission) noe
   std::uint64_t before = word.load(std::memory_order_relaxed);
   while (true) {
     const Omission there(before);
-    if (omission.is_before(there)) return note_lost_word(header, step);
+    if (omission.is_before(there)) return widen_omitted(header, step);
     if (!there.is_of(step) && there.step() > header.last_processed.load(std::memory_order_relaxed))
-      note_lost_word(header, there.step());
+      widen_omitted(header, there.step());
     const Omission next = there.is_of(step) ? there.with(omission) : omission;
     if (word.compare_exchange_weak(before, next.word(), std::memory_order_release, std::memory_order_relaxed)) return;
   }
@@ -118,12 +118,12 @@ inline void end_release(RegionHeader& header) noexcept { header.releasing.store(
 
 // The steps that a server had stored when it died, in order; and one that it was releasing, which may come after steps that a recovery could
 // not store.
-struct SettledSteps {
+struct FinishedSteps {
   bool contains(std::int64_t step) const noexcept { return step <= last_processed || step == releasing; }
 
   std::int64_t last_processed = kNoStep, releasing = kNoStep;
 };
-inline SettledSteps settled_steps(const RegionHeader& header) noexcept {
+inline FinishedSteps finished_steps(const RegionHeader& header) noexcept {
   return {header.last_processed.load(std::memory_order_relaxed), header.releasing.load(std::memory_order_relaxed)};
 }
 
@@ -132,7 +132,7 @@ inline SettledSteps settled_steps(const RegionHeader& header) noexcept {
 inline std::int64_t record_time(RegionHeader& header, std::int64_t step, double time) noexcept {
   const auto step_of = [](const StepTime& entry) { return entry.step.load(std::memory_order_relaxed); };
   StepTime* entry = std::find_if(std::begin(header.times), std::end(header.times), [&](auto& one) { return step_of(one) == step; });
-  if (entry == std::end(header.times))  // the lowest step is settled, or the oldest
+  if (entry == std::end(header.times))  // the lowest step is finished, or the oldest
     entry = std::min_element(std::begin(header.times), std::end(header.times),
                              [&](auto& one, auto& other) { return step_of(one) < step_of(other); });
   const std::int64_t before = step_of(*entry);
@@ -146,12 +146,12 @@ struct KnownTime {
   std::int64_t step;
   double time;
 };
-// Of the steps that were not settled; no value is trusted.
+// Of the steps that were not finished; no value is trusted.
 inline std::vector<KnownTime> known_times(const RegionHeader& header) {
-  const SettledSteps settled = settled_steps(header);
+  const FinishedSteps finished = finished_steps(header);
   std::vector<KnownTime> known;
   for (const StepTime& entry : header.times)
-    if (const std::int64_t step = entry.step.load(std::memory_order_relaxed); !settled.contains(step) && step <= kHighestStep)
+    if (const std::int64_t step = entry.step.load(std::memory_order_relaxed); !finished.contains(step) && step <= kHighestStep)
       known.push_back({step, entry.time.load(std::memory_order_relaxed)});
   return known;
 }
@@ -179,19 +179,19 @@ struct StepRange {
   std::int64_t first = 0, last = 0;
 };
 
-// Up to this step, those that were not settled may lack writes that no word tells of; kNoStep if there is no such step.
+// Up to this step, those that were not finished may lack writes that no word tells of; kNoStep if there is no such step.
 inline std::int64_t omitted_until(const RegionHeader& header) noexcept {
   const std::int64_t last = std::min(header.omitted_until.load(std::memory_order_relaxed), kHighestStep);
   return last > header.last_processed.load(std::memory_order_relaxed) ? last : kNoStep;
 }
 
-// The steps that were not settled and have an omission: at least the client that decided it omitted a write.
+// The steps that were not finished and have an omission: at least the client that decided it omitted a write.
 inline std::vector<std::int64_t> omitted_steps(const RegionHeader& header) {
-  const SettledSteps settled = settled_steps(header);
+  const FinishedSteps finished = finished_steps(header);
   std::vector<std::int64_t> steps;
   for (const auto& word : header.omissions)
     if (const std::int64_t step = Omission(word.load(std::memory_order_relaxed)).step();
-        !settled.contains(step) && step <= kHighestStep)
+        !finished.contains(step) && step <= kHighestStep)
       steps.push_back(step);
   return steps;
 }

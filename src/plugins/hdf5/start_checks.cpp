@@ -120,11 +120,11 @@ std::string remedy_for(int error) {
     case EPERM:
     case EROFS:
       return "make the output folder writable";
-    case kTakenByOther:
+    case kOwnedByOther:
       return "have it removed, or choose a basename in a folder of your own";
     case EBADF:
       return "let the program and its plugins close only descriptors that they have opened";
-    case kNoRemedy:
+    case kRemedyIncluded:
       return "nothing of it is stored";
     default:
       return "check that file system";

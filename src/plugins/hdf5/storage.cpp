@@ -131,7 +131,7 @@ int Storage::store(const dc_step_t& step) {
 RunViews::Work Storage::work() { return views_->work(); }
 
 void Storage::finish() {
-  manifest_->finish(leaves_steps(), [this] { views_->finish(); });
+  manifest_->finish(has_unstored_steps(), [this] { views_->finish(); });
 }
 
 // Returns false while another server has the turn to write. Begins anew after a failure.
@@ -144,7 +144,7 @@ bool Storage::begin(const dc_step_t& step, Instant now) {
   current_->error.reset();
   warn(place_warnings_.of(step));
   if (!shared_)  // else what the servers agree on says it
-    for (const std::string& sentence : hidden_values(step)) skip(Refused(sentence));
+    for (const std::string& sentence : hidden_values(step)) skip(NotStorable(sentence));
   current_->state = State::writing;
   return true;
 }
@@ -160,7 +160,7 @@ bool Storage::write(const dc_step_t& step) {
     else
       file = std::make_unique<StepFile>(host_, writer_, names_, step);
   }
-  while (file && !file->write_more(step, [this](const Refused& refused) { skip(refused); })) {
+  while (file && !file->write_more(step, [this](const NotStorable& refused) { skip(refused); })) {
     if (in_place()) continue;  // the simulation waits for it
     current_->file = std::move(file);
     return false;
@@ -168,7 +168,7 @@ bool Storage::write(const dc_step_t& step) {
   if (file && file->is_empty() && current_->error) throw Error(*current_->error);
   if (file) publish(*file, step);
   current_->state = State::published;
-  if (retry_.failed() > 0) log(2, "step " + std::to_string(step.step) + " is stored after " + retry_.effort(Clock::now()));
+  if (retry_.failed() > 0) log(2, "step " + std::to_string(step.step) + " is stored after " + retry_.tries_text(Clock::now()));
   current_->record.retries = retry_.failed();
   retry_.next_thing();  // the record has what is left of the time
   if (!current_->record.files.empty() && continues_)
@@ -180,7 +180,7 @@ bool Storage::write(const dc_step_t& step) {
 // The step is recorded. A recovery has stored what can be stored, and recorded what cannot: to fail would keep the blocks for another one
 // for ever.
 int Storage::end() {
-  if (retry_.failed() > 0) log(2, "the manifest is up to date after " + retry_.effort(Clock::now()));
+  if (retry_.failed() > 0) log(2, "the manifest is up to date after " + retry_.tries_text(Clock::now()));
   const bool is_lost = current_->state == State::lost;
   const std::optional<Error> error = std::move(current_->error);
   current_.reset();
@@ -218,7 +218,7 @@ Vote Storage::vote_after(const Failure& failure, const dc_step_t& step) {
 // After a recovery what it could not store is there for another one, so the manifest does not record it as lost.
 bool Storage::stays_in_region(const Failure& failure) const {
   const int error = failure.system_error();
-  return settings_.existing == manifest::Existing::recover && (may_be_transient(error) || error == kTakenByOther);
+  return settings_.existing == manifest::Existing::recover && (may_be_transient(error) || error == kOwnedByOther);
 }
 
 // Releases the grant while this server waits for the next attempt.
@@ -231,20 +231,20 @@ int Storage::failed(const dc_step_t& step, const Failure& failure, Vote agreed) 
     schedule_->written(seconds_between(current_->attempt, now));
     schedule_->again(step.step);
     if (retry_.failed() == 1) log(1, what + "; retrying" + remedy);
-    const std::string text = "which retries step " + std::to_string(step.step) + " (" + retry_.effort(now) +
+    const std::string text = "which retries step " + std::to_string(step.step) + " (" + retry_.tries_text(now) +
                              "): " + std::strerror(failure.system_error());
     host_.waits(host_.self, text.c_str());
     if (agreed == Vote::again && shared_) return DC_WAIT;  // all servers or none leave it
-    return waits(what + " after " + retry_.effort(now) + remedy);
+    return waits(what + " after " + retry_.tries_text(now) + remedy);
   }
   current_->record.retries = retry_.failed() - 1;
-  const std::string effort = retry_.failed() > 1 ? "; abandoned after " + retry_.effort(now) : "";
-  if (!stays_in_region(failure)) return lose(step, DC_E_IO, what + effort + remedy);
+  const std::string tries = retry_.failed() > 1 ? "; abandoned after " + retry_.tries_text(now) : "";
+  if (!stays_in_region(failure)) return lose(step, DC_E_IO, what + tries + remedy);
   has_left_steps_ = true;
   manifest_->leave_step();
   current_.reset();
   retry_.next_thing();
-  host_.fail(host_.self, (what + effort + remedy).c_str());
+  host_.fail(host_.self, (what + tries + remedy).c_str());
   return DC_E_IO;
 }
 
@@ -292,8 +292,8 @@ manifest::FileEntry Storage::write_shared_file(const dc_step_t& step) {
   const auto vote = [&](const Failure& failure) { return vote_after(failure, step); };
   manifest::FileEntry entry = shared_->write(step, check, vote);
   for (const Overlap& overlap : shared_->hidden_blocks())
-    skip(Refused(hidden_text(*overlap.variable, {overlap.hidden.source, overlap.hidden.block},
-                             {overlap.shown.source, overlap.shown.block}, overlap.hidden.box)));
+    skip(NotStorable(hidden_text(*overlap.variable, {overlap.hidden.source, overlap.hidden.block},
+                                 {overlap.shown.source, overlap.shown.block}, overlap.hidden.box)));
   return entry;
 }
 
@@ -309,7 +309,7 @@ void Storage::publish(StepFile& file, const dc_step_t& step) {
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.
-void Storage::skip(const Refused& refused) {
+void Storage::skip(const NotStorable& refused) {
   if (!current_->error) current_->error.emplace(refused);
   current_->record.complete = false;
   current_->record.failures.push_back(refused.sentence());

@@ -75,7 +75,7 @@ class Storage {
   Vote vote_after(const Failure& failure, const dc_step_t& step);
   bool stays_in_region(const Failure& failure) const;
   // Where a step in hand is called no more, it is left to recovery.
-  bool leaves_steps() const { return has_left_steps_ || current_.has_value(); }
+  bool has_unstored_steps() const { return has_left_steps_ || current_.has_value(); }
   // There is no region with a name, so `damaris recover` would find nothing.
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   bool is_last_try(const dc_step_t& step) const { return step.ending != 0 && in_place(); }
@@ -85,7 +85,7 @@ class Storage {
   void share();
   manifest::FileEntry write_shared_file(const dc_step_t& step);
   void publish(StepFile& file, const dc_step_t& step);
-  void skip(const Refused& refused);
+  void skip(const NotStorable& refused);
   void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
 
   const dc_host_t& host_;

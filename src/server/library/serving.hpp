@@ -141,7 +141,7 @@ class Serving {
   // True while a later poll() may have work even without a new message: a read, a step, a global instance.
   virtual bool busy() = 0;
   // True while the storage retries a step that the file system refuses, for which no client has to wait as long as there is room.
-  virtual bool is_refused() = 0;
+  virtual bool is_blocked() = 0;
   // True once all clients have left and everything is processed, also on the other servers.
   virtual bool finished() = 0;
   // Serves until finished. Once `stop` is set (by a signal handler), stores published blocks, ends every client's steps and returns.

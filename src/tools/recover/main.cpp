@@ -28,7 +28,7 @@ struct Options {
   std::vector<std::string> regions;
   std::string basename;
   bool list = false;
-  bool give_up_spilled = false;
+  bool ignore_missing_spill = false;
 };
 
 // Accepts names as copied from a message or from /dev/shm.
@@ -90,7 +90,7 @@ void list(const std::string& name) {
 // Returns whether all its datasets are stored.
 bool recover(const std::string& name, const Options& options) {
   const server::Leftover found = server::inspect_leftover(name);
-  const server::Recovery result = server::recover(name, options.basename, options.give_up_spilled);
+  const server::Recovery result = server::recover(name, options.basename, options.ignore_missing_spill);
   if (result.left == 0) {
     std::printf("%s: %s%s%s%s, region removed\n", name.c_str(), blocks(result.stored).c_str(),
                 found.datasets + found.appends == 0 ? "" : " stored",
@@ -133,7 +133,7 @@ void describe(tools::CommandLine& command, Options& options) {
                   "Store it below this name instead of the XML's,\nfor instance when another run writes there now")
       .type_name("PATH")
       .check([](const std::string& path) { return path.empty() ? "it is empty" : ""; });
-  command.add_flag("--give-up-spilled", options.give_up_spilled,
+  command.add_flag("--give-up-spilled", options.ignore_missing_spill,
                    "Store the rest when the spill file is lost or\ndamaged, without what was in it");
   command.add_version("damaris " DAMARIS_VERSION);
   command.footer("Exit status: 0 all is stored, 1 something is not or cannot be looked at, 2 wrong usage.\n");

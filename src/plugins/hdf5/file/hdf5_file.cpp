@@ -55,12 +55,12 @@ void WriteTarget::note(Note&& note) noexcept {
 }
 
 // HDF5 finishes its files at the exit of every process, including forks; but only the creator may write this one.
-void WriteTarget::refuse_in_forks() noexcept {
+void WriteTarget::fail_in_forks() noexcept {
   if (error_ == 0 && creator_pid_ != ::getpid()) error_ = EPERM;
 }
 
 void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size) noexcept {
-  refuse_in_forks();
+  fail_in_forks();
   if (error_ == 0) error_ = write_whole(descriptor_, static_cast<const std::byte*>(data), size, offset);
   if (error_ != 0) return;
   behind_ += size;
@@ -82,7 +82,7 @@ void WriteTarget::write(std::uint64_t offset, const void* data, std::size_t size
 
 // Other failures will show up in the writes, if they matter.
 void WriteTarget::reserve(std::uint64_t size) noexcept {
-  refuse_in_forks();
+  fail_in_forks();
   if (error_ != 0) return;
   reserved_ = ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) == 0;
   if (!reserved_ && (errno == ENOSPC || errno == EDQUOT)) error_ = errno;
@@ -150,7 +150,7 @@ bool WriteTarget::read(std::uint64_t offset, void* data, std::size_t size) noexc
 }
 
 void WriteTarget::resize(std::uint64_t size) noexcept {
-  refuse_in_forks();
+  fail_in_forks();
   if (error_ == 0 && ::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) error_ = errno;
 }
 

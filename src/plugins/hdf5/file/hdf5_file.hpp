@@ -62,7 +62,7 @@ class WriteTarget {
   void note(Note&& note) noexcept;
   void keep(std::uint64_t offset, const void* data, std::size_t size) noexcept;
   void write(std::uint64_t offset, const void* data, std::size_t size) noexcept;
-  void refuse_in_forks() noexcept;
+  void fail_in_forks() noexcept;
 
   int creator_pid_;  // the process that created the file
   int descriptor_;

@@ -19,7 +19,7 @@
 namespace damaris::hdf5 {
 namespace {
 
-herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) { return -1; }
+herr_t reject_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) { return -1; }
 
 Properties without_locks() {
   Properties access(H5Pcreate(DAMARIS_HDF5_CLASS(FILE_ACCESS)), "make the file's properties");
@@ -63,7 +63,7 @@ File open_stored(const std::string& path) {
 
 Dataset open_dataset(const File& file, const std::string& path) {
   const Properties access(H5Pcreate(DAMARIS_HDF5_CLASS(DATASET_ACCESS)), "make a dataset's properties");
-  checked(H5Pset_elink_cb(access.id(), refuse_link, nullptr), "refuse links to other files");
+  checked(H5Pset_elink_cb(access.id(), reject_link, nullptr), "refuse links to other files");
   Dataset dataset(H5Dopen2(file.id(), path.c_str(), access.id()), "open the dataset", path);
   const Properties made(H5Dget_create_plist(dataset.id()), "inspect a dataset");
   if (H5Pget_layout(made.id()) == H5D_VIRTUAL || H5Pget_external_count(made.id()) != 0)
@@ -107,7 +107,7 @@ Extents chunk_of(const Properties& made, const Box& whole, const std::string& pa
 
 // Accepts what Damaris writes: shuffle, a codec, or both in this order. Does not ask for the filter's name, for which HDF5 would load an
 // unknown filter.
-bool take_filter(const Properties& made, unsigned index, StoredLayout& layout) {
+bool read_filter(const Properties& made, unsigned index, StoredLayout& layout) {
   unsigned flags = 0, values[1] = {};
   std::size_t count = 1;
   const H5Z_filter_t filter = H5Pget_filter2(made.id(), index, &flags, &count, values, 0, nullptr, nullptr);
@@ -133,7 +133,7 @@ StoredLayout layout_of(const Dataset& dataset, const std::string& path) {
   if (H5Pget_layout(made.id()) == H5D_CHUNKED) layout.chunk = chunk_of(made, layout.whole, path);
   const auto filters = static_cast<unsigned>(checked(H5Pget_nfilters(made.id()), "inspect the filters of", path));
   for (unsigned i = 0; layout.chunk && i < filters; ++i)
-    if (!take_filter(made, i, layout)) refuse(path, "has filters that Damaris does not write");
+    if (!read_filter(made, i, layout)) refuse(path, "has filters that Damaris does not write");
   return layout;
 }
 

@@ -113,7 +113,7 @@ Vote SharedFiles::agree_after(const Failure& failure, const AskForVote& vote) {
 
 void SharedFiles::attend(std::int64_t step, const std::string& why_not) try {
   const auto may_begin = [&] {
-    if (!why_not.empty()) throw Failure(why_not, kNoRemedy);
+    if (!why_not.empty()) throw Failure(why_not, kRemedyIncluded);
   };
   write_together(step, nullptr, may_begin, [] {});
 } catch (const Failure& failure) {

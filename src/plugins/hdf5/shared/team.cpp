@@ -68,7 +68,7 @@ bool Agreement::may_write(const dc_step_t& step, Instant now) {
 }
 
 void Agreement::begin(std::int64_t step) {
-  if (const auto found = abandoned_.find(step); found != abandoned_.end()) throw Failure(found->second, kNoRemedy);
+  if (const auto found = abandoned_.find(step); found != abandoned_.end()) throw Failure(found->second, kRemedyIncluded);
 }
 
 // The leader knows which servers are late, and sends their names to all. The others wait a little longer for its message, as it may be late
@@ -173,7 +173,7 @@ std::string encoded_result_of(const std::function<std::string()>& task) {
   } catch (const Failure& failure) {
     return failed(failure.what(), failure.system_error());
   } catch (const Error& error) {
-    return failed(error.sentence(), kNoRemedy);
+    return failed(error.sentence(), kRemedyIncluded);
   } catch (const std::exception& error) {
     return failed(error.what(), 0);
   }
@@ -248,7 +248,7 @@ void Team::bounded(std::int64_t timeout_ms, Begin&& begin) {
       channel_->abandon();
       throw Failure("not all servers of the group came within " + std::to_string(timeout_ms) +
                         " ms, as set by turn-timeout; shared files cannot be continued: restart the run from the stored steps",
-                    kNoRemedy);
+                    kRemedyIncluded);
     }
     ::usleep(kLookEveryUs);
   }
@@ -275,7 +275,7 @@ void Team::barrier() {
 
 // Two barriers: a server that arrives after the others have timed out may pass the first one, but not the second.
 void Team::gather() {
-  if (broken_) throw Failure("a server of the group missed an earlier step; restart the run", kNoRemedy);
+  if (broken_) throw Failure("a server of the group missed an earlier step; restart the run", kRemedyIncluded);
   if (channel_ == nullptr) channel_ = std::make_unique<Channel>();
   if (channel_->comm == MPI_COMM_NULL) {
     meet();

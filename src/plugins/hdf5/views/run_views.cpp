@@ -35,8 +35,8 @@ class Need {
 };
 
 // The sentence of views that could not be written. `remedy` is for a reason without its own.
-std::string lagging(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
-                    const char* remedy = "") {
+std::string views_error(const ViewPlace& place, const std::string& what_is_missing, const std::exception& error,
+                        const char* remedy = "") {
   for (const char* suffix : {kMasterSuffix, kXdmfSuffix}) {
     const std::string path = place.final_path(suffix), why = why_taken(path);
     if (why.empty()) continue;
@@ -100,7 +100,7 @@ RunViews::Work RunViews::work() {
   } catch (const std::exception& error) {
     writing_.reset();
     const std::string line =
-        "hdf5: " + lagging(place_, "the last steps yet, which are stored; retrying after the next step", error);
+        "hdf5: " + views_error(place_, "the last steps yet, which are stored; retrying after the next step", error);
     host_.log(host_.self, 1, line.c_str());
     return Work::none;
   }
@@ -178,7 +178,8 @@ void RunViews::finish() {
       if (!manifest_.read_on()) break;
     }
   } catch (const std::exception& error) {
-    throw Error(DC_E_IO, lagging(place_, "the whole run", error, "; check that the folder exists, is writable and has free space"));
+    throw Error(DC_E_IO,
+                views_error(place_, "the whole run", error, "; check that the folder exists, is writable and has free space"));
   }
 }
 

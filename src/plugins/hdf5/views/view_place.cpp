@@ -106,7 +106,7 @@ std::string temporary_start(const ViewPlace& place, const char* suffix) {
   return "." + place.stem + suffix + "." + place.host + ".tmp.";
 }
 
-bool is_of_the_dead(const std::string& name, const std::string& start) {
+bool is_of_dead_process(const std::string& name, const std::string& start) {
   if (name.compare(0, start.size(), start) != 0) return false;
   const std::string pid = name.substr(start.size(), name.find('.', start.size()) - start.size());
   if (pid.empty() || pid.size() > 9 || pid.find_first_not_of("0123456789") != std::string::npos) return false;
@@ -180,7 +180,7 @@ void remove_leftovers(const ViewPlace& place) {
     const std::string name = next->path().filename().string();
     for (const char* suffix :
          {kMasterSuffix, kXdmfSuffix, ".jsonl"})  // the last: the list of steps, which the manifest's writer makes
-      if (is_of_the_dead(name, temporary_start(place, suffix))) ::unlink(next->path().c_str());
+      if (is_of_dead_process(name, temporary_start(place, suffix))) ::unlink(next->path().c_str());
   }
 }
 

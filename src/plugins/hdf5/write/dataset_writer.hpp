@@ -100,7 +100,7 @@ class DatasetWriter {
   void reserve(Hdf5File& file, const std::vector<Piece>& pieces) const;
 
   // Creates the dataset and its parent groups, writes all parts and the attributes of reduction and range, and fills `entry`. Throws
-  // Failure, or Refused before anything of it is in the file. The caller may add attributes.
+  // Failure, or NotStorable before anything of it is in the file. The caller may add attributes.
   Dataset write(Hdf5File& file, const Piece& piece, manifest::DatasetEntry& entry);
 
  private:

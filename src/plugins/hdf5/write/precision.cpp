@@ -40,10 +40,10 @@ bool fits(const codec::Range<T>& range, const codec::Scaling& scaling) {
 }
 
 [[noreturn]] void refuse(const Piece& piece, double min, double max) {
-  throw Refused("'" + std::string(piece.variable->path) + "' holds values from " + codec::number_text(min) + " to " +
-                codec::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
-                "\"; give another scale or none, or add :keep to store it in its own type; only '" + piece.path +
-                "' is not stored");
+  throw NotStorable("'" + std::string(piece.variable->path) + "' holds values from " + codec::number_text(min) + " to " +
+                    codec::number_text(max) + ", which overflow 16 bits with reduce=\"" + piece.variable->reduce +
+                    "\"; give another scale or none, or add :keep to store it in its own type; only '" + piece.path +
+                    "' is not stored");
 }
 
 template <class T>

@@ -28,9 +28,9 @@ class Float16Scales {
 };
 
 // Values that cannot be stored as declared in the XML. Thrown before anything of the dataset is in the file; other datasets are stored.
-class Refused : public Error {
+class NotStorable : public Error {
  public:
-  explicit Refused(const std::string& sentence) : Error(DC_E_IO, sentence) {}
+  explicit NotStorable(const std::string& sentence) : Error(DC_E_IO, sentence) {}
 };
 
 struct Precision {
@@ -42,7 +42,7 @@ struct Precision {
   bool overflows = false;  // 16 bits are declared but cannot hold the values, which keep their type
 };
 
-// Determines the range of all values if 16 bits are declared. Throws Refused if they overflow the declared scale and may not keep their
+// Determines the range of all values if 16 bits are declared. Throws NotStorable if they overflow the declared scale and may not keep their
 // type.
 Precision plan_precision(const Piece& piece, Staging& staging, Float16Scales& scales);
 

@@ -33,7 +33,7 @@ class StepFile {
   // Writes datasets until they have kBytesPerCall, unreduced. Returns true when none is left. `step` is that of the constructor in each
   // call, and its data stay where they are. `refuse` gets each dataset that cannot be stored as declared, which is left
   // out. Throws Failure, or damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
-  bool write_more(const dc_step_t& step, const std::function<void(const Refused&)>& refuse);
+  bool write_more(const dc_step_t& step, const std::function<void(const NotStorable&)>& refuse);
   static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
 
   bool is_empty() const { return entry_.datasets.empty(); }

@@ -30,7 +30,7 @@ TEST_CASE("attempts come at growing intervals up to a second, the last one at th
   Retry retry(3000);
   CHECK(tries_of(retry, 0, 0, 0) == std::vector<std::int64_t>{0, 20, 60, 140, 300, 620, 1260, 2260, 3000});
   CHECK(retry.failed() == 9);
-  CHECK(retry.effort(ms(3000)) == "9 tries within 3.0 s");
+  CHECK(retry.tries_text(ms(3000)) == "9 tries within 3.0 s");
 }
 
 TEST_CASE("the time between two attempts is at least that of the first of them") {

@@ -28,7 +28,7 @@ struct DeadRegion {
     const LaneSpan span = region.span(0);
     Arena arena(region.at(span.arena_offset), span.arena_bytes, region.lane(0));
     if (with_data) arena.try_reserve(100)->state.store(static_cast<std::uint32_t>(BlockState::published));
-    region.memory().release_name();
+    region.memory().disown_name();
   }
   ~DeadRegion() { ::unlink(("/dev/shm" + name).c_str()); }
   std::string name;

@@ -133,7 +133,7 @@ struct HalfAttended {
       arena.try_reserve(pages * kPage - kLine)->state.store(static_cast<std::uint32_t>(BlockState::published));
     region.slot(0).state.store(static_cast<std::uint32_t>(SlotState::attached));
     region.slot(1).state.store(static_cast<std::uint32_t>(second));
-    region.memory().release_name();
+    region.memory().disown_name();
   }
   ~HalfAttended() { ::unlink(path().c_str()); }
   std::string path() const { return "/dev/shm" + name; }

@@ -196,7 +196,7 @@ TEST_CASE("the use of a pool is known without a wait for its lock, as it was las
     const PooledArena::Use now = client.use_now();
     REQUIRE(now.used_bytes == before.used_bytes);
     REQUIRE(now.largest_hole_bytes == before.largest_hole_bytes);
-    REQUIRE(!end.passed());
+    REQUIRE(!end.expired());
   }
   holder.die();
   CHECK(client.use_now().used_bytes == 0);

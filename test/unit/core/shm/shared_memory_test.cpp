@@ -146,7 +146,7 @@ TEST_CASE("a forked child holds no part of its parent's, though it keeps the map
   const pid_t parent = ::fork();
   if (parent == 0) {
     auto made = SharedMemory::create(name, kPage, kPage);
-    made.release_name();
+    made.disown_name();
     auto opened = SharedMemory::open(name, 1);
     (void)opened.try_lock(kClientParts);
     char byte = 0;

@@ -26,7 +26,7 @@ TEST_CASE("rule 15: a ring is never lost between the server's check of its lanes
   });
   // With sleeps of a minute, one lost ring would show as a test that takes far longer than its limit.
   const Deadline deadline = Deadline::after_ms(50'000);
-  while (seen.load() < kRounds && !deadline.passed()) {
+  while (seen.load() < kRounds && !deadline.expired()) {
     sleep_as_server(header, 60'000, [&] { return sent.load() > seen.load(); });
     seen.store(sent.load());
   }
