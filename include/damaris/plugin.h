@@ -84,7 +84,7 @@ typedef struct dc_reduction_t {
   double bound;    /* of DC_ROUND_ABSOLUTE, in the variable's unit, or DC_ROUND_RELATIVE, below 1, without a unit; more than 0 */
   int has_packing; /* of DC_FLOAT16: 1: with `scale` and `offset` below; 0: with a scale and an offset that fit the values */
   double scale, offset; /* value = 16-bit number * scale + offset, both in the variable's unit */
-  int keep_on_overflow; /* when a value overflows 16 bits: 1: the dataset keeps its type; 0: the step is not stored */
+  int keep_on_overflow; /* when a value overflows 16 bits: 1: the dataset keeps its type; 0: the dataset is not stored */
   dc_codec codec;
   int level; /* of the codec: deflate 1 (fast) to 12 (small), zstd 1 to 19; 0 without a codec */
 } dc_reduction_t;

@@ -139,7 +139,7 @@ client::PumpResult Session::pump() {
     return client::PumpResult::worked;
   }
   if (!server_->busy()) return client::PumpResult::idle;
-  const client::PumpResult waiting = server_->is_blocked() ? client::PumpResult::refused : client::PumpResult::waiting;
+  const client::PumpResult waiting = server_->is_blocked() ? client::PumpResult::blocked : client::PumpResult::waiting;
   // The awaited process may run on the same core, so yield first; after a while, assume something slow, such as a disk, and sleep.
   if (Clock::now() - last_work_ < kShortWait)
     std::this_thread::yield();

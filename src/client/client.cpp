@@ -30,7 +30,7 @@ void require_step(std::int64_t step) {
     throw Error(DC_E_ARGUMENT, format("step {} is higher than {}, the highest", step, shm::kHighestStep));
 }
 
-Message refusal(const Writer::NotStorable& what, std::uint64_t count) {
+Message omission_message(const Writer::Omitted& what, std::uint64_t count) {
   const auto [step, variable, dropped] = what;
   Message message = make_message(dropped ? MessageKind::dropped : MessageKind::skipped, step);
   message.name = variable;
@@ -115,7 +115,7 @@ void Client::send_finalize() {
     for (const auto& [data, block] : writer->appends) writer->arena.cancel(*block.header);
     writer->record_failed_writes(steps_.open(), last);
     bool sent = true;
-    for (const auto& [what, count] : writer->refused) sent = sent && writer->lane.try_push(refusal(what, count));
+    for (const auto& [what, count] : writer->omitted) sent = sent && writer->lane.try_push(omission_message(what, count));
     if (sent)
       writer->lane.try_push(
           make_message(MessageKind::finalize, last));  // otherwise the server reports this client as missing from the step
@@ -153,7 +153,7 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
                                       lowest - (steps_.open() == lowest ? 0 : 1), id_));
   if (wanted != nullptr) require_fits(*wanted, step);
   try {
-    report_refusals(step - 1, lane_deadline());
+    report_omissions(step - 1, lane_deadline());
   } catch (const Error& error) {
     if (wanted != nullptr && error.code() == DC_E_FULL) wanted->writer.full.emplace(step, wanted->variable.id, wanted->block);
     throw;
@@ -162,13 +162,13 @@ void Client::change_step(std::int64_t step, const Wanted* wanted) {
   steps_.begin(step);
 }
 
-// Reports the refused writes of the steps up to `last`, so that the server can record them. A refusal in a step after the open one ends the
+// Reports the omitted writes of the steps up to `last`, so that the server can record them. An omission in a step after the open one ends the
 // open one.
-void Client::report_refusals(std::int64_t last, const Deadline& deadline) {
+void Client::report_omissions(std::int64_t last, const Deadline& deadline) {
   for (auto& writer : writers_) writer->record_failed_writes(steps_.open(), last);
   for (auto& writer : writers_) {
-    for (auto next = writer->refused.begin(); next != writer->refused.end(); next = writer->refused.erase(next)) {
-      push(*writer, refusal(next->first, next->second), deadline);
+    for (auto next = writer->omitted.begin(); next != writer->omitted.end(); next = writer->omitted.erase(next)) {
+      push(*writer, omission_message(next->first, next->second), deadline);
       const std::int64_t step = std::get<0>(next->first);
       if (step > steps_.open() && step > steps_.last_ended() + 1) close_steps_below(step);
     }
@@ -278,7 +278,7 @@ Status Client::end_iteration(std::int64_t step) {
     throw Error(DC_E_BACKWARD, format("step {} cannot end: client {} is already in step {}", step, id_, steps_.open()));
   link_.require_accepting();
   const Deadline deadline = lane_deadline();
-  report_refusals(step, deadline);
+  report_omissions(step, deadline);
   push_to_all(make_message(MessageKind::end_iteration, step), deadline);
   close_steps_below(step + 1);
   link_.ring();
@@ -341,7 +341,7 @@ Status Client::finalize() {
   finalize_deadline_ = Deadline::after_ms(declared_.frame->architecture.finalize_timeout_ms);
   const std::int64_t last = last_attempted_step();
   link_.require_accepting();
-  report_refusals(last, *finalize_deadline_);
+  report_omissions(last, *finalize_deadline_);
   close_steps_below(last + 1);
   cancel_appends();
   push_to_all(make_message(MessageKind::finalize, last), *finalize_deadline_);

@@ -69,7 +69,7 @@ class Client {
   Status flush(std::int64_t step, std::int64_t timeout_ms);
   // Ends all steps, waits for durability, detaches. A second call does nothing.
   Status finalize();
-  // Its server takes it for a client that has died, whose process lives. Any thread; the object stays as it is.
+  // Ends the session while the process lives on: the server treats this client as dead. Any thread; changes nothing in this object.
   void end_session() noexcept;
   dc_status_t status();
   // The open step if something was written in it, otherwise nothing.
@@ -113,14 +113,14 @@ class Client {
   void prepare_writers(std::uint32_t variable);
   shm::Arena own_arena(const shm::LaneSpan& span);
   void add_arena(const Writer& writer, dc_status_t& status) const;
-  // The notice why nothing is copied, or DC_OK.
+  // The notice that says why nothing is copied, or DC_OK.
   int notice_for(const Variable& variable, std::int64_t step) const {
     if (variable.always_due) return DC_OK;
     if (!variable.enabled) return DC_N_DISABLED;
     return variable.schedule.due(step) ? DC_OK : DC_N_NOT_DUE;
   }
   // The notice if the node group omits it for lack of room, or DC_OK.
-  int refusal_of(const Variable& variable, std::int64_t step) const {
+  int omission_notice(const Variable& variable, std::int64_t step) const {
     return may_omit_ ? omission_from_region(variable, step) : static_cast<int>(DC_OK);
   }
   int omission_from_region(const Variable& variable, std::int64_t step) const;
@@ -131,7 +131,7 @@ class Client {
   void require_type(const Variable& variable, dc_type type) const;
   // Opens the step. Returns the notice why nothing is copied, or DC_OK.
   int begin_block(Writer& writer, const Variable& variable, std::int64_t step, std::int32_t block, const Source& source);
-  // Returns nullptr and sets `notice` if back-pressure refuses the write.
+  // Returns nullptr and sets `notice` if back-pressure omits the write.
   shm::BlockHeader* reserve(Writer& writer, Variable& variable, std::int64_t step, std::int32_t block, int& notice);
   shm::BlockHeader* wait_for_block(Writer& writer, const Variable& variable, std::int64_t step, int& notice);
   template <class Done>
@@ -168,7 +168,7 @@ class Client {
   void wait_for_log(Writer& writer, const LogHandle& log, const char* what, bool durable, std::int64_t timeout_ms);
   void push(Writer& writer, const shm::Message& message, const Deadline& deadline);
   void push_to_all(const shm::Message& message, const Deadline& deadline);
-  void report_refusals(std::int64_t last, const Deadline& deadline);
+  void report_omissions(std::int64_t last, const Deadline& deadline);
   std::int64_t last_attempted_step() const;
   Deadline lane_deadline() const;
   void wait_for_lane(Writer& writer, const Deadline& deadline);

@@ -34,8 +34,8 @@ class AnswerGuard {
   shm::BlockHeader& block_;
 };
 
-// Throws the server's refusal. `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
-void throw_refusal(const std::byte* data, std::uint64_t data_bytes) {
+// Throws the error that the server answered. `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
+void throw_server_answer(const std::byte* data, std::uint64_t data_bytes) {
   shm::Answer answer;
   std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);
   answer.sentence[sizeof answer.sentence - 1] = '\0';
@@ -188,7 +188,7 @@ void Client::read_part(Writer& writer, Variable& variable, std::int64_t step, st
   request_read(writer, header, message, asked);
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, form);
-  throw_refusal(data, bytes);
+  throw_server_answer(data, bytes);
   place_part(data, variable, part.box, target);
 }
 
@@ -205,7 +205,7 @@ std::int64_t Client::last_step(const Variable* variable) {
   request_read(writer, header, message, wanted);
   const AnswerGuard answered(writer.arena, *header);
   const std::byte* data = shm::data_of(header, {});
-  throw_refusal(data, sizeof step);
+  throw_server_answer(data, sizeof step);
   std::memcpy(&step, data, sizeof step);
   return step;
 }
@@ -382,7 +382,7 @@ void Client::wait_for_log(Writer& writer, const LogHandle& log, const char* what
     throw Error(DC_E_TIMEOUT, format("log '{}' is not {} after {} ms: waited for {}; the server still has what was appended",
                                      log.log->name, what, timeout_ms, link_.describe(shm::kNoStep)));
   const AnswerGuard answered(writer.arena, *block);
-  throw_refusal(shm::data_of(block, {}), 0);
+  throw_server_answer(shm::data_of(block, {}), 0);
 }
 
 }  // namespace damaris::client

@@ -114,7 +114,7 @@ shm::BlockHeader* Client::reserve(Writer& writer, Variable& variable, std::int64
     throw Error(DC_E_DUPLICATE,
                 format("'{}' block {} was already written in step {} by client {}; use another block number, or end the step",
                        name_of(variable), block, step, id_));
-  if ((notice = refusal_of(variable, step)) != DC_OK) {
+  if ((notice = omission_notice(variable, step)) != DC_OK) {
     writer.forget(variable.id, block);
     return nullptr;
   }
@@ -152,17 +152,17 @@ shm::BlockHeader* Client::wait_for_block(Writer& writer, const Variable& variabl
   // True if only the open step occupies the arena: waiting is futile, unless the server spills.
   const bool spills = !declared_.frame->architecture.spill.empty();
   const auto alone = [&] { return !spills && writer.waiting_is_futile(bytes, form); };
-  const auto refused = [&] { return (notice = refusal_of(variable, step)) != DC_OK; };
+  const auto omitted = [&] { return (notice = omission_notice(variable, step)) != DC_OK; };
   writer.count_wait();
   shm::BlockHeader* header = nullptr;
   // May be evaluated again after it was true, so it must not reserve a second block.
   const auto done = [&] {
-    return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone() || refused();
+    return header != nullptr || (header = writer.arena.try_reserve(bytes, form)) != nullptr || alone() || omitted();
   };
   wait_for_room(done);
   // The last release may have come between the two checks in done().
   if (header == nullptr) header = writer.arena.try_reserve(bytes, form);
-  if (header != nullptr || refused()) return header;
+  if (header != nullptr || omitted()) return header;
   if (variable.on_full != model::OnFull::block) {
     const bool drops = variable.on_full == model::OnFull::drop;
     shm::omit(region_->header(), step, drops ? shm::Omission::drop(step) : shm::Omission::skip(step, variable.priority));

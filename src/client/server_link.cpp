@@ -137,7 +137,7 @@ std::string ServerLink::unread_messages_text() const {
 bool ServerLink::pump_until(PumpResult until, std::int64_t timeout_ms) {
   if (!pump_) return true;
   const Deadline deadline = Deadline::after_ms(timeout_ms);
-  for (PumpResult last = pump(); last != PumpResult::idle && last != PumpResult::refused && last != until; last = pump())
+  for (PumpResult last = pump(); last != PumpResult::idle && last != PumpResult::blocked && last != until; last = pump())
     if (deadline.expired()) return false;
   return true;
 }

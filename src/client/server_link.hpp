@@ -47,11 +47,11 @@ class Reports {
   std::uint64_t number_ = 0;
 };
 
-// The result of a pump, which does the server's work in this process (no dedicated core), one pass per call.
+// The result of a pump, which does the server's work in this process (no dedicated core), one round a call.
 enum class PumpResult {
   worked,   // there may be more to do now
   waiting,  // only another process can make progress
-  refused,  // the storage retries what the file system refuses
+  blocked,  // the storage retries what the file system refuses
   idle,     // nothing to do and nothing to wait for
 };
 using Pump = std::function<PumpResult()>;

@@ -103,9 +103,9 @@ struct Writer {
     return scratch.insert_or_assign({variable, block}, Scratch{std::move(memory), notice}).first->second.memory.get();
   }
 
-  // Records a write refused by back-pressure; it is reported to the server before the step ends.
+  // Records a write that back-pressure omits; it is reported to the server before the step ends.
   void count_omitted(std::uint32_t variable, std::int64_t step, bool drops) {
-    ++refused[{step, variable, drops}];
+    ++omitted[{step, variable, drops}];
     add_one(drops ? dropped : skipped);
   }
 
@@ -123,7 +123,7 @@ struct Writer {
     for (auto next = full.begin(); next != end; next = full.erase(next)) {
       const auto [step, variable, block] = *next;
       const bool reserved = block == 0 ? last_step[variable] == step : step == open && more_blocks.count({variable, block}) != 0;
-      if (!reserved || allocated.count({variable, block}) != 0) ++refused[{step, variable, false}];
+      if (!reserved || allocated.count({variable, block}) != 0) ++omitted[{step, variable, false}];
     }
   }
 
@@ -160,8 +160,8 @@ struct Writer {
   std::set<std::pair<std::uint32_t, std::int32_t>> more_blocks;          // blocks other than 0 of the open step
   std::map<std::pair<std::uint32_t, std::int32_t>, Reserved> allocated;  // not committed yet
   std::map<std::pair<std::uint32_t, std::int32_t>, Scratch> scratch;     // of the open step
-  using NotStorable = std::tuple<std::int64_t, std::uint32_t, bool>;     // step, variable, dropped or skipped
-  std::map<NotStorable, std::uint64_t> refused;                          // number of writes not yet reported to the server
+  using Omitted = std::tuple<std::int64_t, std::uint32_t, bool>;         // step, variable, dropped or skipped
+  std::map<Omitted, std::uint64_t> omitted;                              // number of writes not yet reported to the server
   std::set<std::tuple<std::int64_t, std::uint32_t, std::int32_t>> full;  // step, variable, block: refused with an error
   std::uint64_t reported_waits = 0;                                      // to the server
   std::uint64_t step_bytes = 0;                                          // of the arena, held by the open step

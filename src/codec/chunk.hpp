@@ -29,7 +29,7 @@ struct Encoded {
   bool smaller = false;
 };
 
-// Scratch memory that grows to the largest request and is never freed in between; one per encoder.
+// Scratch memory that grows to the largest request and is never freed in between; owned by an encoder.
 class ScratchMemory {
  public:
   // Returns at least `bytes`, 64-byte aligned; the contents are lost. Throws std::bad_alloc after freeing the old memory.

@@ -1,5 +1,5 @@
 // Compares 64 bytes with those a distance before: the inner step of match search, one variant per instruction set.
-// Used by: match_mask and symbols of the byte-plane deflate.
+// Used by: symbols.cpp of the byte-plane deflate.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 namespace damaris::codec {
 
-// Each includes the previous one. kAvx512 means F, BW, VL, VBMI and VPCLMULQDQ, as in Ice Lake, Zen 4 and later.
+// Each includes the previous one. kAvx512 means F, BW, VL and VBMI, as in Ice Lake, Zen 4 and later.
 enum class Simd { kPortable, kAvx2, kAvx512 };
 
 // What this processor supports, capped by DAMARIS_SIMD=portable|avx2|avx512; other values are ignored.

@@ -41,7 +41,7 @@ namespace {
 // Xerces' user count is not thread-safe.
 std::mutex use_mutex;
 
-// Its own would end the process. It gives the reason below where an allocation failed, too.
+// Xerces' default handler ends the process. Panic_AllStaticInitErr is also what it reports when an allocation has failed.
 class Panic : public xerces::PanicHandler {
  public:
   void panic(const PanicReasons reason) override {
@@ -293,7 +293,7 @@ bool Schema::matches(const AttributeRule& rule, const std::string& value) const 
 }
 
 void explain(const Document& document, const Schema& schema, Problems& problems) {
-  // The parser reports an element only after its attributes: with too many wrong ones reading ends before.
+  // Without a root, reading has ended at the attributes of the first element: too many were wrong.
   const bool has_root = !document.root.name.empty();
   if (has_root) Explainer(schema, problems).root(document.root);
   if (!problems.empty()) return;

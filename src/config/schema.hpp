@@ -23,7 +23,7 @@ namespace damaris::config {
 
 namespace xerces = XERCES_CPP_NAMESPACE;
 
-// Xerces is initialized while an object of this class exists. It counts its users, so an application's own use is not disturbed.
+// Xerces is initialized while an object of this class exists. Xerces counts its users, so an application's own use is not disturbed.
 class XercesUse {
  public:
   XercesUse();
@@ -32,9 +32,8 @@ class XercesUse {
   XercesUse& operator=(const XercesUse&) = delete;
 };
 
-// Throws again, from a catch clause, what came out of reading the configuration `path`: exceptions of Xerces are of types of their own,
-// which no other code knows, and end here. Throws std::bad_alloc when memory is short, Error(DC_E_INTERNAL) for a fault of the parser,
-// and any other exception as it is.
+// Call in a catch clause around the reading of `path`. Translates exceptions of Xerces, whose types no other code knows: std::bad_alloc
+// when memory is short, Error(DC_E_INTERNAL) for a fault of the parser. Rethrows any other.
 [[noreturn]] void throw_without_xerces(const std::string& path);
 
 std::string utf8(const XMLCh* text);

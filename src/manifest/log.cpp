@@ -74,7 +74,7 @@ void Log::find_end() {
     last_ = std::max(last_ + 1, number_of(line));
     return true;
   });
-  is_torn_ = true;
+  is_torn_ = true;  // the last line may be cut off: the first write cuts the file at end_
 }
 
 void Log::reserve() {

@@ -42,9 +42,9 @@ class Log {
   int descriptor_ = -1;
   std::uint64_t end_ = 0, reserved_ = 0;  // bytes
   std::uint64_t last_ = 0;                // number of the last record
-  std::string facts_;                     // as a record of this process has them
+  std::string facts_;                     // as last written out; later records refer to them
   std::uint64_t facts_in_ = 0;            // the number of that record
-  bool is_torn_ = false;                  // beyond end_ there may be what a failed write has left
+  bool is_torn_ = false;                  // beyond end_ there may be what a failed write or a killed process has left
 };
 
 // Sets the lock of a whole file (F_WRLCK) or drops it (F_UNLCK), without waiting. Returns 0, or errno.

@@ -69,7 +69,7 @@ void Adoption::adopt_spill(bool forget_missing) {
   failures_.record(DC_E_IO, what + ", and are given up");
 }
 
-// Restores what the dead server and its clients recorded besides the blocks. A step whose writes were all refused has left nothing else.
+// Restores what the dead server and its clients recorded besides the blocks. A step whose writes were all omitted has left nothing else.
 void Adoption::restore_open_steps() {
   const shm::RegionHeader& header = region_.header();
   for (const auto& [step, time] : shm::known_times(header)) ledger_.open(step).set_time(time);
@@ -106,7 +106,7 @@ void Adoption::discard_late_write(const Member& member, const Lane& lane, const 
 }
 
 // The block that the dead server had spilled last may still be in the arena. Another one of the same name has other bytes: the dead server
-// had refused it, as a recovery does.
+// had rejected it, as a recovery does.
 bool Adoption::drop_spilled_copy(const Member& member, const Lane& lane, const shm::Message& message) {
   const Intake intake = check_block(region_, lane.span, member.id, message, infos_);
   if (!intake.fault.empty() || !ledger_.holds_spilled(intake.dataset)) return false;

@@ -103,7 +103,7 @@ struct LogAppend {
   std::uint32_t log = 0, file = 0;
   std::int64_t stream = 0;
   AppendedBlock bytes;
-  bool is_implausible = false;                                     // its place cannot be true, so it is refused
+  bool is_implausible = false;                                     // its place cannot be true, so it is rejected
   enum class Fate { waiting, stored, left } fate = Fate::waiting;  // left: a recovery cannot store it, and it stays in the region
 };
 struct LogCommit {
@@ -157,7 +157,7 @@ struct LogsStored {
   Status failure;              // of a write: hand out the waiting appends again
   Status left;                 // why appends are left; DC_OK if there are no such ones
   std::vector<Status> synced;  // one for each commit
-  std::size_t refused = 0;     // appends whose places cannot be true: a client has damaged the region
+  std::size_t rejected = 0;    // appends whose places cannot be true: a client has damaged the region
 };
 struct AllLeft {};  // the other servers, too
 struct PluginsFinalized {

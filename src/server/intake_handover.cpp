@@ -177,7 +177,7 @@ void IntakeSide::handle(ReadServed& answer) {
 
 void IntakeSide::handle(LogsStored& answer) {
   logs_.handle(answer);
-  if (answer.refused > 0 && !std::exchange(has_refused_appends_, true)) {  // each commit says it again
+  if (answer.rejected > 0 && !std::exchange(has_rejected_appends_, true)) {  // each commit says it again
     const std::string sentence = "appends to logs are refused: their places cannot be true, so a client has damaged the region";
     failures_.record(DC_E_IO, sentence);
     notify_all_clients({DC_E_IO, sentence});

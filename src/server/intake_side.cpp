@@ -214,7 +214,7 @@ void IntakeSide::stop_waiting() {
   notify_all_clients({DC_E_TIMEOUT, sentence});
 }
 
-// Not in every pass: a check costs a system call per client.
+// Not in every round: a check costs a system call per client.
 bool IntakeSide::watch_clients() {
   if (Clock::now() < next_watch_) return false;
   next_watch_ = Clock::now() + kWatchInterval;
@@ -260,7 +260,7 @@ void IntakeSide::reclaim() {
   }
 }
 
-// One block per pass, so that the lanes are drained in between. The work side may be reading the step that is handed out.
+// One block a round, so that the lanes are drained in between. The work side may be reading the step that is handed out.
 bool IntakeSide::spill_one() {
   if (adoption_) return false;
   const bool moved = back_pressure_.spill_one([&](const Step& step) { return step.step() != step_in_work_; });
@@ -303,7 +303,7 @@ void IntakeSide::stop() {
   signals_.stop();
   stop_accepting();
   // Drains what the lanes hold now; bounded, because a client may keep sending.
-  for (std::uint64_t passes = region_->lane_messages() / kMessagesPerVisit + 1; passes > 0 && drain(true); --passes) {
+  for (std::uint64_t rounds = region_->lane_messages() / kMessagesPerVisit + 1; rounds > 0 && drain(true); --rounds) {
   }
   for (Member& member : roster_.members())
     if (member.presence == Member::Presence::attached || member.presence == Member::Presence::expected)

@@ -71,7 +71,7 @@ class IntakeSide {
   // No finalized client is left to be released.
   bool all_released() const;
   bool has_messages() const;
-  // True if a later pass may have work even without a new message.
+  // True if a later round may have work even without a new message.
   bool busy() const;
   // Global instances of a step up to `last` are undecided, or have not run.
   bool has_globals(std::int64_t last) const noexcept { return signals_.pending(last); }
@@ -142,7 +142,7 @@ class IntakeSide {
   Signals signals_;
   BackPressure back_pressure_;
   LogIntake logs_;
-  bool has_refused_appends_ = false;
+  bool has_rejected_appends_ = false;
   std::optional<Adoption> adoption_;  // set when recovering a dead server's region
   std::deque<Job> reads_, backlog_;   // not handed out yet, as the next two
   std::deque<RunActions> actions_;

@@ -69,8 +69,8 @@ void Step::update_lost_texts() {
 
 void Step::omit(std::uint32_t variable, bool drops) {
   dropped_ |= drops;
-  const auto place = std::lower_bound(refused_.begin(), refused_.end(), variable);
-  if (place == refused_.end() || *place != variable) refused_.insert(place, variable);
+  const auto place = std::lower_bound(omitted_.begin(), omitted_.end(), variable);
+  if (place == omitted_.end() || *place != variable) omitted_.insert(place, variable);
 }
 
 void Step::sort() {
@@ -105,8 +105,8 @@ dc_step_t Step::view(std::size_t client_count) {
   view.missing_count = missing.size();
   view.missing = missing.data();
   view.never_attached = never_attached;
-  view.skipped_count = refused_.size();
-  view.skipped = refused_.data();
+  view.skipped_count = omitted_.size();
+  view.skipped = omitted_.data();
   view.dropped = dropped_ ? 1 : 0;
   view.reduced = reduced_ ? 1 : 0;
   view.waits = waits_;
@@ -201,7 +201,7 @@ bool Ledger::spill(Step& step, std::size_t index) {
   SpilledBlock place;
   const Spill::Copied copied = spill_.copy(step.dataset(index), place);
   copying_.reset();
-  if (copied == Spill::Copied::refused) return false;
+  if (copied == Spill::Copied::no_room) return false;
   if (copied == Spill::Copied::unfinished) {
     copying_ = {step.step(), block.offset};
     return true;

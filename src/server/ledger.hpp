@@ -30,12 +30,12 @@ class StepSnapshot {
         absent_(view.absent, view.absent + view.absent_count),
         missing_(view.missing, view.missing + view.missing_count),
         skipped_(view.skipped, view.skipped + view.skipped_count),
-        refused_(view.refused, view.refused + view.refused_count) {}
+        omitted_(view.refused, view.refused + view.refused_count) {}
 
   // Valid until the copy is moved or destroyed.
   const dc_step_t& view() {
     refused_texts_.clear();
-    for (const std::string& sentence : refused_) refused_texts_.push_back(sentence.c_str());
+    for (const std::string& sentence : omitted_) refused_texts_.push_back(sentence.c_str());
     view_.datasets = datasets_.data();
     view_.dataset_count = datasets_.size();
     view_.absent = absent_.data();
@@ -50,7 +50,7 @@ class StepSnapshot {
   std::vector<dc_dataset_t> datasets_;
   std::vector<std::int32_t> absent_, missing_;
   std::vector<std::uint32_t> skipped_;
-  std::vector<std::string> refused_;
+  std::vector<std::string> omitted_;
   std::vector<const char*> refused_texts_;
 };
 
@@ -78,11 +78,11 @@ class Step {
   bool has(const dc_dataset_t& dataset) const;
   // Whether it has a copy in the spill file: the same shape, place and bytes.
   bool has_spilled(const dc_dataset_t& dataset) const;
-  // Records that writes of a variable were refused for lack of room.
+  // Records that writes of a variable were omitted for lack of room.
   void omit(std::uint32_t variable, bool drops);
   // Records lost data of this step, with a message for the storage. Keeps the first messages, and their total number.
   void record_loss(std::string sentence);
-  // A refused block stays in place until the step is released, so that a recovery finds it too.
+  // A rejected block stays in place until the step is released, so that a recovery finds it too.
   void hold_rejected(const HeldBlock& block) { refused_blocks_.push_back(block); }
   void count_waits(std::uint64_t waits) noexcept { waits_ += waits; }
 
@@ -122,7 +122,7 @@ class Step {
   bool sorted_ = true;
   bool dropped_ = false, reduced_ = false;
   std::uint64_t waits_ = 0, spilled_bytes_ = 0;
-  std::vector<std::uint32_t> refused_;  // variables, ascending
+  std::vector<std::uint32_t> omitted_;  // variables, ascending
   std::uint64_t lost_ = 0;
   std::vector<std::string> lost_sentences_;
   std::string lost_summary_;
@@ -144,7 +144,7 @@ class Ledger {
   // The highest step ever opened, or kNoStep.
   std::int64_t highest_step() const noexcept { return highest_step_; }
   Step* find(std::int64_t step);
-  // Records a dataset. Returns "" or why it was refused.
+  // Records a dataset. Returns "" or why it was rejected.
   std::string add(const dc_dataset_t& dataset, const HeldBlock& block);
   // The lowest step up to `frontier` that is not complete yet, or nullptr.
   Step* next_to_complete(std::int64_t frontier);
@@ -162,7 +162,7 @@ class Ledger {
   bool holds(const dc_dataset_t& dataset) const;
   // Whether it holds a copy of it in the spill file.
   bool holds_spilled(const dc_dataset_t& dataset) const;
-  // Holds a refused block until its step is released.
+  // Holds a rejected block until its step is released.
   void hold_rejected(std::int64_t step, const HeldBlock& block);
 
   std::uint64_t held_bytes(std::uint32_t arena) const { return held_bytes_[arena]; }

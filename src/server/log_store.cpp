@@ -76,15 +76,15 @@ void LogStore::write(std::size_t log, std::vector<LogAppend>& appends, LogsStore
                         append.stream,
                         {append.bytes.offset, append.bytes.bytes},
                         append.bytes.data});
-  const auto refused =
+  const auto rejected =
       std::count_if(appends.begin(), appends.end(), [&](const LogAppend& a) { return a.log == log && a.is_implausible; });
-  if (refused > 0) writers_[log]->refuse();
+  if (rejected > 0) writers_[log]->refuse();
   const Error* const block_reason = writers_[log]->block_reason();
   if (block_reason != nullptr && !of_log.empty())
     stored.left = {block_reason->code(), block_reason->sentence()};
   else if (!of_log.empty())
-    stored.refused += writers_[log]->store(of_log);
-  stored.refused += static_cast<std::size_t>(refused);
+    stored.rejected += writers_[log]->store(of_log);
+  stored.rejected += static_cast<std::size_t>(rejected);
   for (LogAppend& append : appends)
     if (append.log == log) append.fate = block_reason != nullptr ? LogAppend::Fate::left : LogAppend::Fate::stored;
 }

@@ -188,7 +188,7 @@ void PluginHost::begin(const dc_step_t& step) {
   begun_ = true;
 }
 
-PluginHost::Pass PluginHost::process(const dc_step_t& step) {
+PluginHost::Outcome PluginHost::process(const dc_step_t& step) {
   trouble_.clear();
   if (!begun_) begin(step);
   to_store_.age_s = step.age_s;
@@ -201,18 +201,18 @@ PluginHost::Pass PluginHost::process(const dc_step_t& step) {
                                 [&] { return plugin.table.on_step(plugin.state, plugin.storage ? &to_store_ : &step); });
     collect_files(plugin);
     update_wait_text(plugin, call);
-    if (call.code == DC_AGAIN) return Pass::again;
+    if (call.code == DC_AGAIN) return Outcome::again;
     if (call.code == DC_WAIT) return waiting(plugin, step);
     note(plugin, call);
   }
   begun_ = false;
-  return Pass::done;
+  return Outcome::done;
 }
 
-PluginHost::Pass PluginHost::waiting(const LoadedPlugin& plugin, const dc_step_t& step) {
+PluginHost::Outcome PluginHost::waiting(const LoadedPlugin& plugin, const dc_step_t& step) {
   if (plugin.storage && !plugin.failure.empty()) trouble_ = format("{}: {}", plugin.name, plugin.failure);
   if (!trouble_.empty() && step.ending != 0) begun_ = false;
-  return Pass::waiting;
+  return Outcome::waiting;
 }
 
 // Between callbacks the server is not inside a plugin, but it may be waiting for this one.

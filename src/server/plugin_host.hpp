@@ -36,11 +36,11 @@ class PluginHost {
   void set_lost(std::vector<dc_lost_t> lost, std::size_t never_attached);
   // Runs one action. Skips a plugin that has been switched off after a failure.
   Status run(const model::Action& action, const dc_event_t& event, const dc_step_t& step);
-  // The result of passing a complete step to every plugin, storage first. A plugin may leave work for the next pass.
-  enum class Pass {
+  // What comes of handing a complete step to every plugin, storage first. A plugin may leave work for the next call.
+  enum class Outcome {
     done,     // all plugins are done: take the result
     again,    // there is more to do now
-    waiting,  // a plugin waits for its turn or for another server
+    waiting,  // a plugin waits for its turn, for another server, or to try again
   };
   struct StepResult {
     Status first_failure;
@@ -51,7 +51,7 @@ class PluginHost {
   };
   // Call with the same step until it returns done, or waiting with trouble() when no time is left; `step` and what it points to must stay
   // valid until then.
-  Pass process(const dc_step_t& step);
+  Outcome process(const dc_step_t& step);
   // Why the file system keeps the storage from storing the step for now; "": it does not.
   const std::string& trouble() const noexcept { return trouble_; }
   StepResult pop_result();
@@ -87,7 +87,7 @@ class PluginHost {
   void begin(const dc_step_t& step);
   template <class Member, class... Rest>
   Status call_storage(Member member, Callback callback, const std::string& what, Rest... rest);
-  Pass waiting(const LoadedPlugin& plugin, const dc_step_t& step);
+  Outcome waiting(const LoadedPlugin& plugin, const dc_step_t& step);
   void collect_files(LoadedPlugin& plugin);
   void note(LoadedPlugin& plugin, const Status& call);
   void update_wait_text(LoadedPlugin& plugin, const Status& call);

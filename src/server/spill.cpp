@@ -175,7 +175,7 @@ Spill::Copied Spill::copy(const dc_dataset_t& dataset, SpilledBlock& place) {
     return Copied::whole;
   }
   cancel_copy();
-  return Copied::refused;
+  return Copied::no_room;
 }
 
 // Its bytes as well: a recovery must not take them for records.

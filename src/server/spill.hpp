@@ -36,8 +36,8 @@ class Spill {
   Spill& operator=(const Spill&) = delete;
 
   // Copies a dataset to the file, some MiB a call so that a large one does not keep the server from its lanes: call again, with the same
-  // dataset, while `unfinished`. `refused`: there is no room, and the reason is logged once.
-  enum class Copied { whole, unfinished, refused };
+  // dataset, while `unfinished`. `no_room`: the file has none, and the reason is logged once.
+  enum class Copied { whole, unfinished, no_room };
   Copied copy(const dc_dataset_t& dataset, SpilledBlock& place);
   // Removes an unfinished copy.
   void cancel_copy() noexcept;

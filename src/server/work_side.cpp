@@ -109,10 +109,10 @@ bool WorkSide::work_at_step() {
   step_->view.age_s = seconds_since(step_->complete_since);
   step_->view.urgent = handover_.urgent.load(std::memory_order_relaxed) ? 1 : 0;
   step_->view.ending = handover_.ending.load(std::memory_order_relaxed) ? 1 : 0;
-  const PluginHost::Pass pass = host_.process(step_->view);
-  if (pass == PluginHost::Pass::again) return true;
-  if (pass == PluginHost::Pass::waiting && (host_.trouble().empty() || step_->view.ending == 0)) return false;
-  if (pass == PluginHost::Pass::waiting)
+  const PluginHost::Outcome outcome = host_.process(step_->view);
+  if (outcome == PluginHost::Outcome::again) return true;
+  if (outcome == PluginHost::Outcome::waiting && (host_.trouble().empty() || step_->view.ending == 0)) return false;
+  if (outcome == PluginHost::Outcome::waiting)
     answer(StepLeft{step_->view.step, host_.trouble()});
   else
     answer(StepProcessed{step_->view.step, host_.pop_result()});

@@ -35,7 +35,7 @@ class WorkSide {
 
   // Takes jobs, delivers messages of other servers, and gives the step in hand to the plugins once. Returns whether anything was done.
   bool work_once();
-  // True if a later pass may have work without a new job: a plugin or another server is awaited.
+  // True if a later round may have work without a new job: a plugin or another server is awaited.
   bool waits() const noexcept { return step_ || state_ == State::leaving; }
   // Messages of other servers, or work of plugins outside of any step, may come at any time.
   bool may_be_called_upon() const noexcept { return coordinator_->count() > 1 || host_.wants_idle(); }

@@ -135,7 +135,7 @@ class Serving {
  public:
   virtual ~Serving() = default;
   virtual const std::shared_ptr<shm::Region>& region() const = 0;
-  // Makes one pass over all pending work. Returns whether anything was done. Never sleeps. An exception ends the server
+  // Makes one round over all pending work. Returns whether anything was done. Never sleeps. An exception ends the server
   // by a fault: its clients get DC_E_SERVER_LOST from then on.
   virtual bool poll() = 0;
   // True while a later poll() may have work even without a new message: a read, a step, a global instance.

@@ -1,5 +1,5 @@
 // Plain tables for a terminal of 80 columns: long cells wrap to the next line.
-// Used by: damaris-check, one thread.
+// Used by: damaris-check and damaris-replay, one thread.
 // Before it: the cells. After it: standard output.
 #pragma once
 

@@ -73,7 +73,7 @@ std::size_t processes_here() {
 
 // The file at the path, locked: the servers of two runs have two paths, and one that has ended takes its file away.
 int locked(const std::string& path) {
-  for (const Deadline deadline = Deadline::after_ms(2 * kStart_ms); !deadline.passed();) {
+  for (const Deadline deadline = Deadline::after_ms(2 * kStart_ms); !deadline.expired();) {
     const int file = open_own(path, O_RDWR | O_CREAT);
     if (file < 0) throw Error(DC_E_IO, format("cannot make the pool '{}': {}", path, why_not_own(path, errno)));
     struct stat here = {}, there = {};
@@ -118,7 +118,7 @@ enum class Entry { made, server_ended, server_dead };
 // A server that is about to end may still write its log and take its file away, or go on when it sees the entry.
 Entry enter_for_server(const trace::Pool& pool) {
   const trace::PoolHead& head = pool.head();
-  for (const Deadline deadline = Deadline::after_ms(kStart_ms); !deadline.passed(); ::usleep(2000)) {
+  for (const Deadline deadline = Deadline::after_ms(kStart_ms); !deadline.expired(); ::usleep(2000)) {
     if (!has_server(pool)) return load(head.ended) != 0 ? Entry::server_ended : Entry::server_dead;
     if (load(head.ended) != 0) return Entry::server_ended;
     if (trace::enter(pool, ::getpid()) == nullptr) throw Error(DC_E_IO, format("its pool has {} processes", trace::kMostProcesses));

@@ -105,7 +105,7 @@ std::optional<replay::Way> way_of(const Options& options) {
   return static_cast<replay::Way>(found - std::begin(replay::kWayNames));
 }
 
-// Of the node that has the fewest, its cores; threads of a process share one.
+// The number of cores of the smallest node: one for each of its recorded processes.
 std::uint32_t cores_of_node(const replay::Plan& plan) {
   std::map<std::string, std::set<std::string>> nodes;
   for (const replay::Process& one : plan.processes)
@@ -115,7 +115,7 @@ std::uint32_t cores_of_node(const replay::Plan& plan) {
   return static_cast<std::uint32_t>(fewest);
 }
 
-// The share of each node that serves.
+// How many cores of each node serve, and how much longer the others compute.
 replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) {
   replay::WaySetting setting;
   setting.way = *way_of(options);
@@ -134,7 +134,7 @@ replay::WaySetting setting_of(const Options& options, const replay::Plan& plan) 
   return setting;
 }
 
-// The outputs that the plan does not know go, too.
+// Removes the written outputs, which are no files of the plan.
 class OutputsFolder {
  public:
   OutputsFolder(const replay::PlayFolder& folder, const std::string& name, bool keeps)

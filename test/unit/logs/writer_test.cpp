@@ -113,7 +113,7 @@ TEST_CASE("a recovery takes the log of the run before as the server did that was
     CHECK(settings.before.kind == kind);
     CHECK(settings.before.run == 1);
     Writer recovery(settings);
-    CHECK(recovery.refusal() == nullptr);
+    CHECK(recovery.block_reason() == nullptr);
     recovery.store({append_of(0, kind == Kind::replaced ? 0 : 3, two)});
     recovery.finish();
     CHECK(log.bytes_of(0) == (kind == Kind::replaced ? "two" : "onetwo"));

@@ -44,7 +44,7 @@ void label_shared(const Dataset& dataset, const SharedDataset& one, std::int64_t
 bool is_chunked(const SharedDataset& dataset, const std::vector<Filter>& filters) {
   const dc_reduction_t& asked = dataset.variable->reduction;
   const bool reduced = asked.precision != DC_EXACT || asked.codec != DC_CODEC_NONE;
-  const bool wanted = reduced ? asked.codec == DC_CODEC_DEFLATE : !filters.empty();
+  const bool wanted = reduced ? asked.codec != DC_CODEC_NONE : !filters.empty();
   return (wanted || has_own_chunk(piece_of(dataset))) && dataset.whole.ndims > 0 && volume(dataset.whole) > 0;
 }
 
@@ -88,18 +88,17 @@ void DatasetCreator::label_file(hid_t file, std::int64_t step, const SharedLayou
 Dataset DatasetCreator::create(hid_t file, const SharedDataset& one) const {
   const Properties properties = dataset_properties();
   const Piece piece = piece_of(one);
+  const dc_reduction_t& asked = one.variable->reduction;
   if (!one.holes.empty()) set_fill(properties, *one.variable);
   if (is_chunked(one, filters_)) {
     set_chunk(properties, piece, chunk_of(piece));
-    const dc_reduction_t& reduction = one.variable->reduction;
-    const bool compressed = reduction.codec == DC_CODEC_DEFLATE;
-    if (compressed || reduction.precision == DC_EXACT) set_filters(properties, reduction, filters_, compressed);
+    const bool compressed = asked.codec != DC_CODEC_NONE;
+    if (compressed || asked.precision == DC_EXACT) set_filters(properties, asked, filters_, compressed);
     checked(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_ALLOC), "set the fill time");
   } else {
     checked(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set the time of allocation");
   }
   Dataset dataset = create_dataset(file, piece, type_of(*one.variable), properties, link_properties());
-  const dc_reduction_t& asked = one.variable->reduction;
   if (asked.precision == DC_EXACT) return dataset;
   write_attribute(dataset.id(), "reduce", std::string(one.variable->reduce));
   write_attribute(dataset.id(), "error_bound", asked.bound);
