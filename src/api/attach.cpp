@@ -1,5 +1,7 @@
 #include "api/attach.hpp"
 
+#include <damaris/version.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -18,7 +20,6 @@
 #include <utility>
 #include <vector>
 
-#include "api/server_library.hpp"
 #include "client/slot.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -33,6 +34,24 @@
 
 namespace damaris::api {
 namespace {
+
+const server::Library* load_server_library() {
+  const std::string folder = library_folder();
+  const std::string path = (folder.empty() ? "" : folder + "/") + format("libdamaris_server.so.{}", DAMARIS_VERSION_MAJOR);
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    throw Error(DC_E_CONFIG,
+                format("cannot load {}: {}; install it beside libdamaris.so", path, why == nullptr ? "it is missing" : why));
+  }
+  using Entry = decltype(&damaris_server_library);
+  const auto entry = reinterpret_cast<Entry>(::dlsym(library, "damaris_server_library"));
+  const server::Library* found = entry == nullptr ? nullptr : entry(DAMARIS_VERSION);
+  if (found == nullptr)
+    throw Error(DC_E_VERSION,
+                format("{} is not of version {}, as libdamaris is; install both from one build", path, DAMARIS_VERSION));
+  return found;
+}
 
 constexpr int kReadyDescriptor = 3;  // in the server: the only inherited descriptor besides /dev/null on 0 to 2
 
@@ -225,6 +244,11 @@ std::unique_ptr<Session> attach_to_server(const model::Model& model, const Ident
 }
 
 }  // namespace
+
+const server::Library& server_library() {
+  static const server::Library* const library = load_server_library();
+  return *library;
+}
 
 void spawn_server(const std::string& config, int clients, std::int64_t timeout_ms) {
   const std::string program = server_program();

@@ -15,85 +15,51 @@
 namespace damaris::codec {
 namespace {
 
-// Shuffle and libdeflate: smaller output, but slower than the byte planes.
-class ShuffledDeflate {
+// Shuffle and libdeflate, level 1 to 12: smaller output, but slower than the byte planes.
+class ShuffledDeflate : public Encoder {
  public:
-  // `level` 1 to 12. Throws std::bad_alloc.
-  ShuffledDeflate(int level, Simd simd);
-  // As Encoder::encode; throws std::bad_alloc.
-  Encoded encode(const Chunk& chunk);
+  ShuffledDeflate(int level, Simd simd)
+      : compressor_(libdeflate_alloc_compressor(level), &libdeflate_free_compressor), simd_(at_most(simd)) {
+    if (!compressor_) throw std::bad_alloc();
+  }
+  Encoded encode(const Chunk& chunk) override {
+    const std::size_t bytes = chunk.bytes();
+    unsigned char* shuffled = shuffled_.at_least(bytes + 1);
+    const std::size_t bound = libdeflate_zlib_compress_bound(compressor_.get(), bytes);
+    unsigned char* stream = stream_.at_least(bound);
+    shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
+    const std::size_t size = libdeflate_zlib_compress(compressor_.get(), shuffled, bytes, stream, bound);
+    return {stream, size, size != 0 && size < bytes};
+  }
 
  private:
-  struct FreeCompressor {
-    void operator()(libdeflate_compressor* compressor) const noexcept;
-  };
-  std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor_;
+  std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor_;
   Simd simd_;
   ScratchMemory shuffled_, stream_;
 };
 
-class Zstd {
+// Level 1 to 19. Each stream is one frame that states its content size, which the filter needs.
+class Zstd : public Encoder {
  public:
-  // `level` 1 to 19. Throws std::bad_alloc.
-  Zstd(int level, Simd simd);
-  // As Encoder::encode; throws std::bad_alloc. One frame that states its content size, which the filter needs.
-  Encoded encode(const Chunk& chunk);
+  Zstd(int level, Simd simd) : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx), level_(level), simd_(at_most(simd)) {
+    if (!context_) throw std::bad_alloc();
+  }
+  Encoded encode(const Chunk& chunk) override {
+    const std::size_t bytes = chunk.bytes();
+    unsigned char* shuffled = shuffled_.at_least(bytes + 1);
+    const std::size_t bound = ZSTD_compressBound(bytes);
+    unsigned char* stream = stream_.at_least(bound);
+    shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
+    const std::size_t size = ZSTD_compressCCtx(context_.get(), stream, bound, shuffled, bytes, level_);
+    if (ZSTD_isError(size)) throw std::bad_alloc();  // the output fits its bound, so zstd is out of memory
+    return {stream, size, size < bytes};
+  }
 
  private:
-  struct FreeContext {
-    void operator()(ZSTD_CCtx_s* context) const noexcept;
-  };
-  std::unique_ptr<ZSTD_CCtx_s, FreeContext> context_;
+  std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_;
   int level_;
   Simd simd_;
   ScratchMemory shuffled_, stream_;
-};
-
-void ShuffledDeflate::FreeCompressor::operator()(libdeflate_compressor* compressor) const noexcept {
-  libdeflate_free_compressor(compressor);
-}
-
-ShuffledDeflate::ShuffledDeflate(int level, Simd simd) : compressor_(libdeflate_alloc_compressor(level)), simd_(at_most(simd)) {
-  if (!compressor_) throw std::bad_alloc();
-}
-
-Encoded ShuffledDeflate::encode(const Chunk& chunk) {
-  const std::size_t bytes = chunk.bytes();
-  unsigned char* shuffled = shuffled_.at_least(bytes + 1);
-  const std::size_t bound = libdeflate_zlib_compress_bound(compressor_.get(), bytes);
-  unsigned char* stream = stream_.at_least(bound);
-  shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
-  const std::size_t size = libdeflate_zlib_compress(compressor_.get(), shuffled, bytes, stream, bound);
-  return {stream, size, size != 0 && size < bytes};
-}
-
-void Zstd::FreeContext::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
-
-Zstd::Zstd(int level, Simd simd) : context_(ZSTD_createCCtx()), level_(level), simd_(at_most(simd)) {
-  if (!context_) throw std::bad_alloc();
-}
-
-Encoded Zstd::encode(const Chunk& chunk) {
-  const std::size_t bytes = chunk.bytes();
-  unsigned char* shuffled = shuffled_.at_least(bytes + 1);
-  const std::size_t bound = ZSTD_compressBound(bytes);
-  unsigned char* stream = stream_.at_least(bound);
-  shuffle(static_cast<const std::byte*>(chunk.data), chunk.count, chunk.size, reinterpret_cast<std::byte*>(shuffled), simd_);
-  const std::size_t size = ZSTD_compressCCtx(context_.get(), stream, bound, shuffled, bytes, level_);
-  if (ZSTD_isError(size)) throw std::bad_alloc();  // the output fits its bound, so zstd is out of memory
-  return {stream, size, size < bytes};
-}
-
-template <class Worker>
-class EncoderAdapter : public Encoder {
- public:
-  template <class... Arguments>
-  explicit EncoderAdapter(Arguments... arguments) : worker_(arguments...) {}
-
-  Encoded encode(const Chunk& chunk) override { return worker_.encode(chunk); }
-
- private:
-  Worker worker_;
 };
 
 void check_level(const char* codec, int level, int most) {
@@ -102,12 +68,9 @@ void check_level(const char* codec, int level, int most) {
                                  std::to_string(most) + " (small)");
 }
 
-struct FreeDecompressor {
-  void operator()(libdeflate_decompressor* decompressor) const noexcept { libdeflate_free_decompressor(decompressor); }
-};
-
 bool inflate(const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {
-  const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor(libdeflate_alloc_decompressor());
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
   if (!decompressor) throw std::bad_alloc();
   // Without a pointer for the actual size, the library accepts only exactly this size.
   return libdeflate_zlib_decompress(decompressor.get(), stream, stream_bytes, out, size_bytes, nullptr) == LIBDEFLATE_SUCCESS;
@@ -118,11 +81,11 @@ bool inflate(const void* stream, std::size_t stream_bytes, void* out, std::size_
 std::unique_ptr<Encoder> Encoder::make(const Setting& setting) {
   if (setting.codec == Codec::kZstd) {
     check_level("zstd", setting.level, 19);
-    return std::make_unique<EncoderAdapter<Zstd>>(setting.level, setting.simd);
+    return std::make_unique<Zstd>(setting.level, setting.simd);
   }
   check_level("deflate", setting.level, 12);
-  if (setting.level == 1) return std::make_unique<EncoderAdapter<PlaneDeflate>>(setting.simd);
-  return std::make_unique<EncoderAdapter<ShuffledDeflate>>(setting.level, setting.simd);
+  if (setting.level == 1) return std::make_unique<PlaneDeflate>(setting.simd);
+  return std::make_unique<ShuffledDeflate>(setting.level, setting.simd);
 }
 
 bool decode(Codec codec, const void* stream, std::size_t stream_bytes, void* out, std::size_t size_bytes) {

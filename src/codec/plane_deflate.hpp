@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "chunk.hpp"
+#include "encoder.hpp"
 #include "simd.hpp"
 #include "symbols.hpp"
 
@@ -97,13 +98,11 @@ class Block {
 };
 
 // Level 1: incompressible planes are stored; the others are encoded with matches at row distances and a Huffman code.
-class PlaneDeflate {
+class PlaneDeflate : public Encoder {
  public:
   explicit PlaneDeflate(Simd simd = best_simd()) : simd_(at_most(simd)) {}
 
-  // The stream of the chunk. Owns: the encoder owns the bytes, which are valid until its next call.
-  // Threads: one at a time per encoder. Throws std::bad_alloc; allocates only for a chunk larger than all previous ones.
-  Encoded encode(const Chunk& chunk);
+  Encoded encode(const Chunk& chunk) override;
 
  private:
   void encode_plane(std::size_t begin, std::size_t end, BitWriter& out);

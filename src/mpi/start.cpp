@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "api/attach.hpp"
 #include "api/guard.hpp"
-#include "api/server_library.hpp"
 #include "api/session.hpp"
 #include "client/slot.hpp"
 #include "core/base/error.hpp"

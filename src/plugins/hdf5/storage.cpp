@@ -138,11 +138,15 @@ void Storage::finish() {
 bool Storage::begin(const dc_step_t& step, Instant now) {
   if (step.dataset_count > 0 && !schedule_->may_write(step, now)) return false;
   current_->attempt = now;
-  if (!current_->begun) current_->begun = now;
+  if (!current_->begun) {
+    current_->begun = now;
+    current_->warnings = unplaced_blocks(step, unplaced_);
+    for (const std::string& warning : current_->warnings) log(1, "step " + std::to_string(step.step) + ": " + warning);
+  }
   current_->record = record_of(host_, step, settings_.existing == manifest::Existing::recover);
   current_->record.waited_s = seconds_between(current_->seen, *current_->begun);
   current_->error.reset();
-  warn(place_warnings_.of(step));
+  current_->record.warnings.insert(current_->record.warnings.end(), current_->warnings.begin(), current_->warnings.end());
   if (!shared_)  // else what the servers agree on says it
     for (const std::string& sentence : hidden_values(step)) skip(NotStorable(sentence));
   current_->state = State::writing;
@@ -258,14 +262,6 @@ int Storage::lose(const dc_step_t& step, dc_code code, const std::string& senten
   retry_.next_thing();
   finish_record(step);
   return DC_AGAIN;
-}
-
-void Storage::warn(std::vector<PlaceWarning>&& warnings) {
-  manifest::StepEntry& record = current_->record;
-  for (PlaceWarning& warning : warnings) {
-    if (warning.is_new) log(1, "step " + std::to_string(record.step) + ": " + warning.text);
-    record.warnings.push_back(std::move(warning.text));
-  }
 }
 
 void Storage::warn_of_replaced(const std::string& file) {

@@ -6,9 +6,12 @@
 #include <damaris/plugin.h>
 #include <damaris/error.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/clock.hpp"
 #include "layout/place_warnings.hpp"
@@ -56,11 +59,12 @@ class Storage {
     manifest::StepEntry record;  // as of the last attempt
     Instant complete, seen;
     State state = State::waiting;
-    std::optional<Instant> begun = {};    // the first attempt
-    Instant attempt = {};                 // the last one
-    std::unique_ptr<StepFile> file = {};  // of the attempt that goes on
-    std::optional<Error> error = {};      // of the first dataset that was skipped in it, or of the step that is lost
-    std::string trouble = {};             // why the file system takes neither the file nor its record
+    std::optional<Instant> begun = {};       // the first attempt
+    Instant attempt = {};                    // the last one
+    std::unique_ptr<StepFile> file = {};     // of the attempt that goes on
+    std::optional<Error> error = {};         // of the first dataset that was skipped in it, or of the step that is lost
+    std::vector<std::string> warnings = {};  // of its blocks
+    std::string trouble = {};                // why the file system takes neither the file nor its record
     // Published, or given up: only the record is missing.
     bool lacks_record() const { return state == State::published || state == State::lost; }
   };
@@ -80,7 +84,6 @@ class Storage {
   bool in_place() const { return host_.regions == nullptr || host_.regions[0] == '\0'; }
   bool is_last_try(const dc_step_t& step) const { return step.ending != 0 && in_place(); }
   void finish_record(const dc_step_t& step);
-  void warn(std::vector<PlaceWarning>&& warnings);
   void warn_of_replaced(const std::string& file);
   void share();
   manifest::FileEntry write_shared_file(const dc_step_t& step);
@@ -99,8 +102,8 @@ class Storage {
   std::unique_ptr<SharedFiles> shared_;  // nullptr: this server writes its own files
   std::unique_ptr<WriteSchedule> schedule_;
   std::optional<CurrentStep> current_;
-  bool has_left_steps_ = false;  // to another recovery
-  PlaceWarnings place_warnings_;
+  bool has_left_steps_ = false;       // to another recovery
+  std::set<std::uint32_t> unplaced_;  // variables, see unplaced_blocks()
   Retry retry_;
 };
 

@@ -8,7 +8,7 @@
 #include <damaris/plugin.h>
 
 #include <cstdint>
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,18 +26,8 @@ std::string hidden_text(const dc_variable_info_t& variable, BlockName hidden, Bl
 // A sentence for each variable with such values: of the first two blocks that are joined, share more than a face and differ there.
 std::vector<std::string> hidden_values(const dc_step_t& step);
 
-struct PlaceWarning {
-  std::string text;
-  bool is_new = false;  // false: repeated, because the step is retried
-};
-
-class PlaceWarnings {
- public:
-  // Reports blocks without a position although the layout has global extents.
-  std::vector<PlaceWarning> of(const dc_step_t& step);
-
- private:
-  std::map<std::uint32_t, std::int64_t> reported_;  // by variable: the step of the warning
-};
+// A sentence for each variable with blocks without a position although its layout has global extents; once a run: `reported` are those
+// with a sentence.
+std::vector<std::string> unplaced_blocks(const dc_step_t& step, std::set<std::uint32_t>& reported);
 
 }  // namespace damaris::hdf5
