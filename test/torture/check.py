@@ -24,6 +24,7 @@ from times import wrong_times
 STEP = re.compile(r"step (\d+)")
 MISSES = re.compile(r"the manifest(?:, which server 0 keeps,)? lacks \d+ steps, step (\d+) to step (\d+)")
 DIED = re.compile(r"client (\d+) died after")
+LEFT = re.compile(r"steps (\d+) to (\d+) are not stored, and lost")  # in place, where no region keeps them
 TOO_LATE = re.compile(r"the last (\d+) writes and signals of client (\d+) came too late")
 ENDED_BY = re.compile(r"exited on signal (\d+)")
 LAST_MAIL = "; it had to say: "  # of a server that is lost
@@ -247,7 +248,8 @@ class Check:
         if len(self.run.nodes) > 1:  # the one that keeps the manifest ends last: the clients of the others are gone then
             heard += [line for line in self.runner.log_lines() if "failed in finalize: the manifest lacks" in line]
         told = {int(s) for sentence in heard for s in STEP.findall(sentence)}
-        told |= {s for sentence in heard for first, last in MISSES.findall(sentence) for s in range(int(first), int(last) + 1)}
+        ranges = [found for sentence in heard for kind in (MISSES, LEFT) for found in kind.findall(sentence)]
+        told |= {s for first, last in ranges for s in range(int(first), int(last) + 1)}
         return step in stored.failed_steps or step in told
 
     def too_late(self, ledger):
