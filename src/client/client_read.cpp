@@ -34,7 +34,8 @@ class AnswerGuard {
   shm::BlockHeader& block_;
 };
 
-// Throws the error that the server answered. `data`, `data_bytes`: as requested by this client; in a pool other clients may have overwritten the header since.
+// Throws the error that the server answered. `data`, `data_bytes`: as requested by this client; in a pool other clients may have
+// overwritten the header since.
 void throw_server_answer(const std::byte* data, std::uint64_t data_bytes) {
   shm::Answer answer;
   std::memcpy(&answer, data + shm::answer_offset(data_bytes), sizeof answer);

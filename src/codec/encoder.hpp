@@ -1,6 +1,7 @@
 // The lossless codecs: an encoder shuffles and compresses chunks with a codec and a level; decode() only decompresses, and never writes
 // beyond the expected size, whatever the stream claims.
-// Used by: worker threads of the server, one encoder for each codec and level; readers of a run: `damaris verify`, restart on the work thread.
+// Used by: worker threads of the server, one encoder for each codec and level; readers of a run: `damaris verify`, restart on the work
+// thread.
 // Before it: a chunk, perhaps rounded or quantized; H5Dread_chunk. After it: H5Dwrite_chunk; unshuffle() of shuffle.hpp.
 #pragma once
 

@@ -37,8 +37,8 @@ class ManifestWriter {
 
   // Call before storing each file: reserves room for the record. Throws Failure.
   void prepare() { log_->reserve(); }
-  // Call after storing each file `name`: it does not belong to an earlier run any more. Returns whether it has replaced a file that this server had
-  // stored in this run before it came back.
+  // Call after storing each file `name`: it does not belong to an earlier run any more. Returns whether it has replaced a file that this
+  // server had stored in this run before it came back.
   bool begin(const std::string& name) noexcept;
   // Records what this server has stored of a step, in step order; durable on return. Throws Failure: call it again, nothing has changed.
   void record(StepEntry& step);

@@ -207,12 +207,12 @@ void check(const Model& model) {
 // Takes the items of long lists as soon as they are parsed: the tree of 10 000 variables would need twice the memory of the model.
 class TextReader {
  public:
-  void read_frame(std::string_view text) { take_frame(read(text, {"layouts", "parameters", "events"})); }
-  void read_rest(std::string_view text) { drain_text(read(text, {"variables"})); }
+  void read_frame(std::string_view text) { fill_frame(read(text, {"layouts", "parameters", "events"})); }
+  void read_rest(std::string_view text) { fill_rest(read(text, {"variables"})); }
   void read_whole(std::string_view text) {
     const Json other = read(text, {"layouts", "parameters", "events", "variables"});
-    take_frame(other);
-    drain_text(other);
+    fill_frame(other);
+    fill_rest(other);
   }
   Model& model() noexcept { return model_; }
 
@@ -248,8 +248,8 @@ class TextReader {
     return other;
   }
   // What is left of lists adds nothing.
-  void take_frame(const Json& json) { Reader::read(json, static_cast<Frame&>(model_)); }
-  void drain_text(const Json& json) {
+  void fill_frame(const Json& json) { Reader::read(json, static_cast<Frame&>(model_)); }
+  void fill_rest(const Json& json) {
     Reader io(json);
     Fields<Reader>{io}.rest_of(model_);
   }

@@ -164,7 +164,7 @@ bool Storage::write(const dc_step_t& step) {
     else
       file = std::make_unique<StepFile>(host_, writer_, names_, step);
   }
-  while (file && !file->write_more(step, [this](const NotStorable& refused) { skip(refused); })) {
+  while (file && !file->write_more(step, [this](const NotStorable& why) { skip(why); })) {
     if (in_place()) continue;  // the simulation waits for it
     current_->file = std::move(file);
     return false;
@@ -305,10 +305,10 @@ void Storage::publish(StepFile& file, const dc_step_t& step) {
 }
 
 // Omits only the dataset that cannot be stored as declared: the step is partial, and its clients get the error.
-void Storage::skip(const NotStorable& refused) {
-  if (!current_->error) current_->error.emplace(refused);
+void Storage::skip(const NotStorable& why) {
+  if (!current_->error) current_->error.emplace(why);
   current_->record.complete = false;
-  current_->record.failures.push_back(refused.sentence());
+  current_->record.failures.push_back(why.sentence());
 }
 
 }  // namespace damaris::hdf5

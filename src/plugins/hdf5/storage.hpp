@@ -88,7 +88,7 @@ class Storage {
   void share();
   manifest::FileEntry write_shared_file(const dc_step_t& step);
   void publish(StepFile& file, const dc_step_t& step);
-  void skip(const NotStorable& refused);
+  void skip(const NotStorable& why);
   void log(int level, const std::string& text) const { host_.log(host_.self, level, ("hdf5: " + text).c_str()); }
 
   const dc_host_t& host_;

@@ -40,7 +40,7 @@ StepFile::StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest:
   entry_.server = host.server_index;
 }
 
-bool StepFile::write_more(const dc_step_t& step, const std::function<void(const NotStorable&)>& refuse) {
+bool StepFile::write_more(const dc_step_t& step, const std::function<void(const NotStorable&)>& skip) {
   if (next_ == 0) {
     label_file(file_.id(), host_, step);
     writer_.reserve(file_, pieces_);
@@ -58,9 +58,9 @@ bool StepFile::write_more(const dc_step_t& step, const std::function<void(const 
         dataset.close("write the dataset", piece.path);
         file_.check();
       });
-    } catch (const NotStorable& refused) {
+    } catch (const NotStorable& why) {
       for (const Part& part : piece.parts) check_block_checksum(*part.block);  // values that changed are not the program's
-      refuse(refused);
+      skip(why);
       continue;
     }
     entry_.datasets.push_back(std::move(one));

@@ -31,9 +31,9 @@ class StepFile {
   StepFile(const dc_host_t& host, DatasetWriter& writer, const manifest::FileNames& names, const dc_step_t& step);
 
   // Writes datasets until they have kBytesPerCall, unreduced. Returns true when none is left. `step` is that of the constructor in each
-  // call, and its data stay where they are. `refuse` gets each dataset that cannot be stored as declared, which is left
+  // call, and its data stay where they are. `skip` gets each dataset that cannot be stored as declared, which is left
   // out. Throws Failure, or damaris::Error if a value that it wrote has changed since it was published: then destroy this object.
-  bool write_more(const dc_step_t& step, const std::function<void(const NotStorable&)>& refuse);
+  bool write_more(const dc_step_t& step, const std::function<void(const NotStorable&)>& skip);
   static constexpr std::uint64_t kBytesPerCall = std::uint64_t{16} << 20;
 
   bool is_empty() const { return entry_.datasets.empty(); }
